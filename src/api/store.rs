@@ -1,0 +1,134 @@
+//! The objects as a watcher knows them: one map per kind, ordered by key.
+//!
+//! The scheduler keeps one of these as its informers' state, the sandbox keeps another as its API. Both only
+//! ever share immutable objects, so a copy costs a reference per object.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::objects::{Namespace, Node, ObjectMeta, Pod, PodDisruptionBudget, PriorityClass};
+use super::{NamespacedName, Str};
+
+/// Declares the kinds of objects once: the [`Kind`] and [`Object`] enums, the store's maps and their accessors.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident { field: $field:ident, api_version: $version:literal, resource: $resource:literal, namespaced: $namespaced:literal }),+ $(,)?) => {
+        /// A kind of object that the scheduler reads.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind { $($(#[$doc])* $kind),+ }
+
+        impl Kind {
+            /// Every kind, in the order in which they are loaded: what others refer to comes first.
+            pub const ALL: &'static [Self] = &[$(Self::$kind),+];
+
+            /// The kind as manifests spell it.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$kind => stringify!($kind)),+ }
+            }
+
+            /// The API group and version of the kind.
+            pub const fn api_version(self) -> &'static str {
+                match self { $(Self::$kind => $version),+ }
+            }
+
+            /// The resource name in URLs and RBAC rules.
+            pub const fn resource(self) -> &'static str {
+                match self { $(Self::$kind => $resource),+ }
+            }
+
+            /// Whether objects of the kind are in a namespace.
+            pub const fn is_namespaced(self) -> bool {
+                match self { $(Self::$kind => $namespaced),+ }
+            }
+        }
+
+        /// An object of any kind.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Object { $($(#[$doc])* $kind(Arc<$kind>)),+ }
+
+        impl Object {
+            /// The object's kind.
+            pub const fn kind(&self) -> Kind {
+                match self { $(Self::$kind(_) => Kind::$kind),+ }
+            }
+
+            /// The object's metadata.
+            pub fn metadata(&self) -> &ObjectMeta {
+                match self { $(Self::$kind(object) => &object.metadata),+ }
+            }
+        }
+
+        $(impl From<Arc<$kind>> for Object {
+            fn from(object: Arc<$kind>) -> Self { Self::$kind(object) }
+        }
+
+        impl From<$kind> for Object {
+            fn from(object: $kind) -> Self { Self::$kind(Arc::new(object)) }
+        })+
+
+        /// Objects by kind and key.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct ObjectStore { $($(#[$doc])* pub $field: BTreeMap<NamespacedName, Arc<$kind>>),+ }
+
+        impl ObjectStore {
+            /// Puts an object in and returns the one that it replaces.
+            pub fn insert(&mut self, object: Object) -> Option<Object> {
+                let key = object.key();
+                match object { $(Object::$kind(object) => self.$field.insert(key, object).map(Object::$kind)),+ }
+            }
+
+            /// Takes an object out.
+            pub fn remove(&mut self, kind: Kind, key: &NamespacedName) -> Option<Object> {
+                match kind { $(Kind::$kind => self.$field.remove(key).map(Object::$kind)),+ }
+            }
+
+            /// An object by kind and key.
+            pub fn get(&self, kind: Kind, key: &NamespacedName) -> Option<Object> {
+                match kind { $(Kind::$kind => self.$field.get(key).cloned().map(Object::$kind)),+ }
+            }
+
+            /// How many objects of a kind there are.
+            pub fn count(&self, kind: Kind) -> usize {
+                match kind { $(Kind::$kind => self.$field.len()),+ }
+            }
+
+            /// All objects, kind by kind, each in the order of the keys.
+            pub fn iter(&self) -> impl Iterator<Item = Object> + '_ {
+                std::iter::empty()$(.chain(self.$field.values().cloned().map(Object::$kind)))+
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A namespace.
+    Namespace { field: namespaces, api_version: "v1", resource: "namespaces", namespaced: false },
+    /// A priority class.
+    PriorityClass { field: priority_classes, api_version: "scheduling.k8s.io/v1", resource: "priorityclasses", namespaced: false },
+    /// A disruption budget.
+    PodDisruptionBudget { field: pod_disruption_budgets, api_version: "policy/v1", resource: "poddisruptionbudgets", namespaced: true },
+    /// A node.
+    Node { field: nodes, api_version: "v1", resource: "nodes", namespaced: false },
+    /// A pod.
+    Pod { field: pods, api_version: "v1", resource: "pods", namespaced: true },
+}
+
+impl Object {
+    /// Namespace and name.
+    pub fn key(&self) -> NamespacedName {
+        self.metadata().key()
+    }
+}
+
+impl ObjectStore {
+    /// The node of that name.
+    pub fn node(&self, name: &Str) -> Option<&Arc<Node>> {
+        self.nodes.get(&NamespacedName::cluster(name.clone()))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,145 @@
+//! Why a pod fits nowhere.
+//!
+//! Mirrors `framework.Diagnosis`, `NodeToStatus` and `FitError` of `pkg/scheduler/framework/types.go`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::api::Str;
+
+use super::node_info::NodeInfo;
+use super::status::{Code, Status};
+
+/// The status of each node that was looked at; nodes without an entry have the `absent` status.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct NodeToStatus {
+    statuses: BTreeMap<Str, Status>,
+    absent: Status,
+}
+
+impl NodeToStatus {
+    /// No entries; nodes without an entry count as UnschedulableAndUnresolvable, as upstream's default has it.
+    pub fn new() -> Self {
+        Self { statuses: BTreeMap::new(), absent: Status::bare(Code::UnschedulableAndUnresolvable) }
+    }
+
+    /// Sets the status of a node.
+    pub fn set(&mut self, node_name: Str, status: Status) {
+        self.statuses.insert(node_name, status);
+    }
+
+    /// The status of a node.
+    pub fn get(&self, node_name: &str) -> &Status {
+        self.statuses.get(node_name).unwrap_or(&self.absent)
+    }
+
+    /// The status of all nodes without an entry.
+    pub const fn absent(&self) -> &Status {
+        &self.absent
+    }
+
+    /// Sets the status of all nodes without an entry.
+    pub fn set_absent(&mut self, status: Status) {
+        self.absent = status;
+    }
+
+    /// How many nodes have an entry.
+    pub fn len(&self) -> usize {
+        self.statuses.len()
+    }
+
+    /// Whether no node has an entry.
+    pub fn is_empty(&self) -> bool {
+        self.statuses.is_empty()
+    }
+
+    /// The entries by node name.
+    pub fn iter(&self) -> impl Iterator<Item = (&Str, &Status)> {
+        self.statuses.iter()
+    }
+
+    /// The nodes of `nodes` whose status has that code, in their order (`NodesForStatusCode`).
+    pub fn nodes_for_status_code(&self, nodes: &[Arc<NodeInfo>], code: Code) -> Vec<Arc<NodeInfo>> {
+        nodes.iter().filter(|node| self.get(node.name()).code() == code).cloned().collect()
+    }
+}
+
+/// Everything that is known about why a pod fits nowhere.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Diagnosis {
+    /// By node.
+    pub node_to_status: NodeToStatus,
+    /// Plugins that answered Unschedulable or UnschedulableAndUnresolvable.
+    pub unschedulable_plugins: BTreeSet<Str>,
+    /// Plugins that answered Pending.
+    pub pending_plugins: BTreeSet<Str>,
+    /// What PreFilter said, if it ended the attempt.
+    pub pre_filter_msg: String,
+    /// What PostFilter said.
+    pub post_filter_msg: String,
+}
+
+impl Diagnosis {
+    /// Notes the plugin that said `status` (`AddPluginStatus`).
+    pub fn add_plugin_status(&mut self, status: &Status) {
+        if status.plugin().is_empty() {
+            return;
+        }
+        match status.code() {
+            Code::Pending => self.pending_plugins.insert(Str::from(status.plugin())),
+            Code::Unschedulable | Code::UnschedulableAndUnresolvable => {
+                self.unschedulable_plugins.insert(Str::from(status.plugin()))
+            }
+            Code::Success | Code::Error | Code::Wait | Code::Skip => false,
+        };
+    }
+}
+
+/// A pod that fits on none of the nodes, with its diagnosis.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct FitError {
+    /// How many nodes there are.
+    pub num_all_nodes: usize,
+    /// Why none will do.
+    pub diagnosis: Diagnosis,
+}
+
+impl FitError {
+    /// The text of the FailedScheduling event and of the condition (`FitError.Error`).
+    pub fn message(&self) -> String {
+        let diagnosis = &self.diagnosis;
+        let mut text = format!("0/{} nodes are available:", self.num_all_nodes);
+        if diagnosis.pre_filter_msg.is_empty() {
+            let histogram = self.sorted_reasons();
+            if !histogram.is_empty() {
+                text.push_str(&format!(" {}.", histogram.join(", ")));
+            }
+        } else {
+            text.push_str(&format!(" {}.", diagnosis.pre_filter_msg));
+        }
+        if !diagnosis.post_filter_msg.is_empty() {
+            text.push_str(&format!(" {}", diagnosis.post_filter_msg));
+        }
+        text
+    }
+
+    /// `count reason` for every reason of every node, sorted as text.
+    fn sorted_reasons(&self) -> Vec<String> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for (_, status) in self.diagnosis.node_to_status.iter() {
+            for reason in status.reasons() {
+                *counts.entry(reason).or_default() += 1;
+            }
+        }
+        let statuses = &self.diagnosis.node_to_status;
+        if let Some(n_absent) = self.num_all_nodes.checked_sub(statuses.len()).filter(|n| *n > 0) {
+            for reason in statuses.absent().reasons() {
+                *counts.entry(reason).or_default() += n_absent;
+            }
+        }
+        let mut lines: Vec<String> =
+            counts.into_iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+        lines.sort_unstable();
+        lines
+    }
+}

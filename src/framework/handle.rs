@@ -1,0 +1,96 @@
+//! What a plugin sees of the scheduler, and what it may ask of it.
+//!
+//! Mirrors `fwk.Handle`. A plugin holds no references into the scheduler: each call gets a [`Handle`] that is good
+//! for that call. Deeds are requests, carried out by the core when the plugin has returned.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use crate::api::objects::Pod;
+use crate::api::{ObjectStore, Rng, Str, Time, Uid};
+
+use super::pod_info::PodInfo;
+use super::preemption::{Candidate, PreemptionState};
+use super::runtime::Framework;
+use super::runtime::waiting_pods::WaitingPods;
+use super::snapshot::Snapshot;
+
+/// The pods that are nominated to nodes (`fwk.PodNominator`, reading side).
+pub trait PodNominator {
+    /// The pods that are nominated to that node, in the order in which they were.
+    fn nominated_pods_for_node(&self, node_name: &str) -> &[Arc<PodInfo>];
+}
+
+/// No pod is nominated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoNominations;
+
+impl PodNominator for NoNominations {
+    fn nominated_pods_for_node(&self, _node_name: &str) -> &[Arc<PodInfo>] {
+        &[]
+    }
+}
+
+/// A deed that a plugin asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HandleRequest {
+    /// `WaitingPod.Allow`: the plugin lets a waiting pod go on.
+    AllowWaitingPod {
+        /// Which pod.
+        uid: Uid,
+        /// Which plugin.
+        plugin: Str,
+    },
+    /// `WaitingPod.Reject`: the plugin turns a waiting pod down.
+    RejectWaitingPod {
+        /// Which pod.
+        uid: Uid,
+        /// Which plugin.
+        plugin: Str,
+        /// Why.
+        message: String,
+    },
+    /// `PodActivator.Activate`: the pods are tried at once, wherever they are in the queue.
+    Activate(Vec<Arc<Pod>>),
+    /// `PodsToActivate`: the same, when this cycle has succeeded.
+    ActivateAfterCycle(Vec<Arc<Pod>>),
+    /// Evict the victims of a candidate, for a pod that is nominated to its node.
+    Preempt {
+        /// The pod that needs the room.
+        preemptor: Arc<Pod>,
+        /// The node and its victims.
+        candidate: Candidate,
+        /// The plugin that decided so.
+        plugin: Str,
+    },
+}
+
+/// What a plugin sees during one call.
+#[derive(Clone, Copy)]
+pub struct Handle<'a> {
+    /// The time of the input that is being handled.
+    pub now: Time,
+    /// The nodes as this cycle sees them.
+    pub snapshot: &'a Snapshot,
+    /// The objects as the watchers last reported them.
+    pub objects: &'a ObjectStore,
+    /// The nominated pods.
+    pub nominator: &'a dyn PodNominator,
+    /// The profile's framework, for plugins that run other plugins.
+    pub framework: &'a Framework,
+    /// The pods that wait at Permit.
+    pub waiting_pods: &'a WaitingPods,
+    /// The preemptions that are under way.
+    pub preemption: &'a PreemptionState,
+    /// The core's random numbers.
+    pub rng: &'a RefCell<Rng>,
+    /// Deeds asked for so far.
+    pub requests: &'a RefCell<Vec<HandleRequest>>,
+}
+
+impl Handle<'_> {
+    /// Asks for a deed.
+    pub fn request(&self, request: HandleRequest) {
+        self.requests.borrow_mut().push(request);
+    }
+}

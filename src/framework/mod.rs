@@ -1,0 +1,40 @@
+//! The Scheduling Framework: the contracts between the scheduler and its plugins.
+//!
+//! Mirrors `pkg/scheduler/framework` and `staging/src/k8s.io/kube-scheduler/framework`. Somebody who writes a
+//! plugin of their own needs this module and [`crate::api`] only.
+
+mod cycle_state;
+mod diagnosis;
+mod events;
+mod handle;
+mod node_info;
+mod plugin;
+mod pod_info;
+mod pod_resources;
+pub mod preemption;
+pub mod resource;
+pub mod runtime;
+mod snapshot;
+mod status;
+pub mod testing;
+
+pub use cycle_state::{CycleState, StateData};
+pub use diagnosis::{Diagnosis, FitError, NodeToStatus};
+pub use events::{
+    ActionType, ClusterEvent, ClusterEventWithHint, EventResource, QueueingHint, QueueingHintFn,
+};
+pub use handle::{Handle, HandleRequest, NoNominations, PodNominator};
+pub use node_info::{HostPort, HostPortInfo, ImageStateSummary, NodeInfo, host_ports};
+pub use plugin::{
+    BindAction, BindPlugin, EnqueueExtensions, FilterPlugin, MAX_NODE_SCORE, MIN_NODE_SCORE, NodeScore,
+    NominatingInfo, PermitPlugin, Plugin, PostBindPlugin, PostFilterPlugin, PostFilterResult, PreBindPlugin,
+    PreBindPreFlightResult, PreBindProgress, PreEnqueuePlugin, PreFilterExtensions, PreFilterPlugin,
+    PreFilterResult, PreScorePlugin, QueueSortPlugin, ReservePlugin, ScoreExtensions, ScorePlugin,
+    SignFragment, SignPlugin,
+};
+pub use pod_info::{PodInfo, QueuedPodInfo};
+pub use pod_resources::PodResources;
+pub use resource::Resource;
+pub use runtime::Framework;
+pub use snapshot::Snapshot;
+pub use status::{Code, Status};

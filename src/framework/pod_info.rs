@@ -1,0 +1,103 @@
+//! A pod with everything that is computed from it once, when it comes in.
+//!
+//! Mirrors `framework.PodInfo` and `QueuedPodInfo` of `pkg/scheduler/framework/types.go`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::api::objects::Pod;
+use crate::api::{Str, Time, Uid};
+
+use super::events::ClusterEvent;
+use super::pod_resources::PodResources;
+
+/// A pod and what was computed from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodInfo {
+    /// The pod as it is in the API.
+    pub pod: Arc<Pod>,
+    /// What it asks for, as NodeInfo counts it.
+    pub resources: PodResources,
+}
+
+impl PodInfo {
+    /// Computes everything.
+    pub fn new(pod: Arc<Pod>) -> Self {
+        let resources = PodResources::of(&pod);
+        Self { pod, resources }
+    }
+
+    /// `metadata.uid`.
+    pub fn uid(&self) -> &Uid {
+        self.pod.uid()
+    }
+}
+
+/// A pod in the scheduling queue, with the state of its attempts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueuedPodInfo {
+    /// The pod.
+    pub pod_info: Arc<PodInfo>,
+    /// When it entered the queue, or failed last.
+    pub timestamp: Time,
+    /// Scheduling attempts so far.
+    pub attempts: u32,
+    /// When its backoff ends; zero if it has none.
+    pub backoff_expiration: Time,
+    /// Attempts that ended unschedulable since it last ran; decides the length of the backoff.
+    pub unschedulable_count: u32,
+    /// Errors in a row; above 0 they decide the length of the backoff instead.
+    pub consecutive_errors_count: u32,
+    /// Whether it was last moved by the flush of pods that waited too long.
+    pub was_flushed_from_unschedulable: bool,
+    /// When it first entered activeQ; absent while it has always been gated.
+    pub initial_attempt_timestamp: Option<Time>,
+    /// The plugins that turned it down.
+    pub unschedulable_plugins: BTreeSet<Str>,
+    /// The plugins that answered Pending.
+    pub pending_plugins: BTreeSet<Str>,
+    /// The PreEnqueue plugin that holds it; empty if none does.
+    pub gating_plugin: Str,
+    /// The events that the gating plugin listens to.
+    pub gating_plugin_events: Vec<ClusterEvent>,
+}
+
+impl QueuedPodInfo {
+    /// A pod that has just come in.
+    pub fn new(pod_info: Arc<PodInfo>, now: Time) -> Self {
+        Self {
+            pod_info,
+            timestamp: now,
+            attempts: 0,
+            backoff_expiration: Time::ZERO,
+            unschedulable_count: 0,
+            consecutive_errors_count: 0,
+            was_flushed_from_unschedulable: false,
+            initial_attempt_timestamp: None,
+            unschedulable_plugins: BTreeSet::new(),
+            pending_plugins: BTreeSet::new(),
+            gating_plugin: Str::from(""),
+            gating_plugin_events: Vec::new(),
+        }
+    }
+
+    /// The pod.
+    pub fn pod(&self) -> &Arc<Pod> {
+        &self.pod_info.pod
+    }
+
+    /// `metadata.uid`.
+    pub fn uid(&self) -> &Uid {
+        self.pod_info.uid()
+    }
+
+    /// Whether a PreEnqueue plugin holds it.
+    pub fn is_gated(&self) -> bool {
+        !self.gating_plugin.is_empty()
+    }
+
+    /// Every plugin that turned it down, by whichever code.
+    pub fn rejector_plugins(&self) -> impl Iterator<Item = &Str> {
+        self.unschedulable_plugins.union(&self.pending_plugins)
+    }
+}

@@ -1,0 +1,66 @@
+//! A test kit for plugins: a small world that hands out a [`Handle`].
+
+use std::cell::RefCell;
+
+use crate::api::{ObjectStore, Rng, Time};
+
+use super::handle::{Handle, HandleRequest, NoNominations, PodNominator};
+use super::preemption::PreemptionState;
+use super::runtime::Framework;
+use super::runtime::waiting_pods::WaitingPods;
+use super::snapshot::Snapshot;
+
+/// Everything that a [`Handle`] refers to, owned.
+pub struct TestWorld {
+    /// The time of every call.
+    pub now: Time,
+    /// The nodes.
+    pub snapshot: Snapshot,
+    /// The objects.
+    pub objects: ObjectStore,
+    /// The nominated pods.
+    pub nominator: Box<dyn PodNominator>,
+    /// The framework that plugins may run.
+    pub framework: Framework,
+    /// The waiting pods.
+    pub waiting_pods: WaitingPods,
+    /// The preemptions under way.
+    pub preemption: PreemptionState,
+    /// The random numbers.
+    pub rng: RefCell<Rng>,
+    /// What was asked for.
+    pub requests: RefCell<Vec<HandleRequest>>,
+}
+
+impl Default for TestWorld {
+    fn default() -> Self {
+        Self {
+            now: Time::from_secs(1_767_225_600),
+            snapshot: Snapshot::default(),
+            objects: ObjectStore::default(),
+            nominator: Box::new(NoNominations),
+            framework: Framework::default(),
+            waiting_pods: WaitingPods::default(),
+            preemption: PreemptionState::default(),
+            rng: RefCell::new(Rng::new(0)),
+            requests: RefCell::new(Vec::new()),
+        }
+    }
+}
+
+impl TestWorld {
+    /// The handle that a plugin gets.
+    pub fn handle(&self) -> Handle<'_> {
+        Handle {
+            now: self.now,
+            snapshot: &self.snapshot,
+            objects: &self.objects,
+            nominator: self.nominator.as_ref(),
+            framework: &self.framework,
+            waiting_pods: &self.waiting_pods,
+            preemption: &self.preemption,
+            rng: &self.rng,
+            requests: &self.requests,
+        }
+    }
+}

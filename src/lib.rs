@@ -1,0 +1,4 @@
+//! schedscope: a terminal console with a complete Kubernetes scheduler inside it.
+
+pub mod api;
+pub mod framework;

@@ -1,0 +1,3 @@
+//! The `schedscope` program.
+
+fn main() {}
