@@ -12,7 +12,6 @@ mod plugin;
 mod pod_info;
 mod pod_resources;
 pub mod preemption;
-mod property_changes;
 pub mod resource;
 pub mod runtime;
 mod snapshot;
@@ -35,7 +34,6 @@ pub use plugin::{
 };
 pub use pod_info::{PodInfo, QueuedPodInfo};
 pub use pod_resources::PodResources;
-pub use property_changes::{node_scheduling_properties_change, pod_scheduling_properties_change};
 pub use resource::Resource;
 pub use runtime::Framework;
 pub use snapshot::Snapshot;
