@@ -1,4 +1,6 @@
 //! schedscope: a terminal console with a complete Kubernetes scheduler inside it.
 
 pub mod api;
+pub mod cache;
 pub mod framework;
+pub mod queue;
