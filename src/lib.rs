@@ -1,6 +1,7 @@
 //! schedscope: a terminal console with a complete Kubernetes scheduler inside it.
 
 pub mod api;
-pub mod driver;
+pub mod cache;
 pub mod framework;
+pub mod queue;
 pub mod scheduler;
