@@ -2,4 +2,6 @@
 
 pub mod api;
 pub mod config;
+pub mod driver;
 pub mod framework;
+pub mod scheduler;

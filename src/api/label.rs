@@ -81,7 +81,7 @@ fn is_name(text: &str) -> bool {
 }
 
 fn is_bounded(text: &str, is_inner: impl Fn(char) -> bool, is_end: impl Fn(char) -> bool) -> bool {
-    text.chars().all(is_inner) && text.starts_with(&is_end) && text.ends_with(|c| is_end(c))
+    text.chars().all(is_inner) && text.starts_with(&is_end) && text.ends_with(is_end)
 }
 
 #[cfg(test)]

@@ -225,7 +225,8 @@ mod tests {
 
     #[test]
     fn a_list_changes_the_defaults() {
-        let gates = FeatureGates::parse("TaintTolerationComparisonOperators=true, SchedulerAsyncPreemption=false");
+        let gates =
+            FeatureGates::parse("TaintTolerationComparisonOperators=true, SchedulerAsyncPreemption=false");
         assert!(gates.is_ok_and(|gates| gates.is_enabled(Gate::TaintTolerationComparisonOperators)
             && !gates.is_enabled(Gate::SchedulerAsyncPreemption)));
     }

@@ -10,8 +10,9 @@ mod handle;
 mod node_info;
 mod plugin;
 mod pod_info;
-mod pod_resources;
+pub mod pod_resources;
 pub mod preemption;
+mod property_changes;
 pub mod resource;
 pub mod runtime;
 mod snapshot;
@@ -33,7 +34,8 @@ pub use plugin::{
     SignFragment, SignPlugin,
 };
 pub use pod_info::{PodInfo, QueuedPodInfo};
-pub use pod_resources::PodResources;
+pub use pod_resources::{PodResources, RequestOptions};
+pub use property_changes::{node_scheduling_properties_change, pod_scheduling_properties_change};
 pub use resource::Resource;
 pub use runtime::Framework;
 pub use snapshot::Snapshot;

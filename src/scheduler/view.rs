@@ -1,0 +1,167 @@
+//! The read model: what a person sees of the scheduler at one moment.
+//!
+//! A view is made on request, shares all objects by reference, and is never changed: a screen holds an
+//! `Arc<View>` for as long as it draws. Nothing in the scheduler reads it back.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::api::objects::Pod;
+use crate::api::{Duration, NamespacedName, Str, Time};
+use crate::framework::NodeInfo;
+
+use super::trace::{CycleOutcome, CycleTrace, Phase};
+
+/// A pod in one of the three queues.
+#[derive(Clone, Debug)]
+pub struct QueueRow {
+    /// The pod.
+    pub pod: Arc<Pod>,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// When it came into the queue, or failed last.
+    pub since: Time,
+    /// When its backoff ends (backoffQ only).
+    pub backoff_expiration: Option<Time>,
+    /// How long that backoff is in all (backoffQ only).
+    pub backoff_duration: Option<Duration>,
+    /// Whether it backs off because of an error rather than a rejection.
+    pub is_error_backoff: bool,
+    /// The PreEnqueue plugin that holds it.
+    pub gated_by: Option<Str>,
+    /// The plugins that turned it down.
+    pub unschedulable_plugins: Vec<Str>,
+    /// The plugins that answered Pending.
+    pub pending_plugins: Vec<Str>,
+    /// The node that it is nominated to.
+    pub nominated_node: Option<Str>,
+    /// What its last attempt said.
+    pub message: Option<Str>,
+    /// When the flush of pods that waited too long would move it (unschedulable ones that are not gated).
+    pub flush_at: Option<Time>,
+}
+
+/// A pod that Permit plugins hold.
+#[derive(Clone, Debug)]
+pub struct WaitingRow {
+    /// The pod.
+    pub pod: Arc<Pod>,
+    /// The node that it is assumed on.
+    pub node: Str,
+    /// Since when.
+    pub since: Time,
+    /// The plugins that hold it, and when each gives up.
+    pub plugins: Vec<(Str, Time)>,
+}
+
+/// A pod between Permit and PostBind.
+#[derive(Clone, Debug)]
+pub struct BindingRow {
+    /// The pod.
+    pub pod: Arc<Pod>,
+    /// The node that it is assumed on.
+    pub node: Str,
+    /// Since when the binding cycle runs.
+    pub since: Time,
+    /// Where it is.
+    pub phase: Phase,
+}
+
+/// One line about a past attempt.
+#[derive(Clone, Debug)]
+pub struct CycleSummary {
+    /// The attempt.
+    pub number: u64,
+    /// When it began.
+    pub started: Time,
+    /// The pod.
+    pub pod: NamespacedName,
+    /// How it ended.
+    pub outcome: CycleOutcome,
+}
+
+/// A Kubernetes Event that the scheduler wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectEvent {
+    /// When.
+    pub at: Time,
+    /// `Normal` or `Warning`.
+    pub type_: &'static str,
+    /// Such as `Scheduled` or `FailedScheduling`.
+    pub reason: &'static str,
+    /// What it did, such as `Binding`.
+    pub action: &'static str,
+    /// The pod that the event is about.
+    pub regarding: NamespacedName,
+    /// The text.
+    pub note: String,
+}
+
+/// A pod that moved from one queue to another, or did not when it might have.
+#[derive(Clone, Debug)]
+pub struct QueueMoveLine {
+    /// When.
+    pub at: Time,
+    /// The pod.
+    pub pod: NamespacedName,
+    /// In a person's words, such as `to activeQ by NodeAdd (NodeResourcesFit: Queue)`.
+    pub text: String,
+}
+
+/// How many there are of what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Pods in activeQ.
+    pub active: usize,
+    /// Pods in backoffQ.
+    pub backoff: usize,
+    /// Pods in unschedulablePods, gated ones included.
+    pub unschedulable: usize,
+    /// Gated pods.
+    pub gated: usize,
+    /// Pods that wait at Permit.
+    pub waiting: usize,
+    /// Binding cycles that run, waiting ones not counted.
+    pub binding: usize,
+    /// Nodes.
+    pub nodes: usize,
+    /// Pods on nodes, assumed ones included.
+    pub assigned: usize,
+    /// Pods that this scheduler has bound.
+    pub bound: u64,
+    /// Attempts.
+    pub cycles: u64,
+    /// Pods that it has evicted to make room.
+    pub preempted: u64,
+}
+
+/// The scheduler at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// The time of the last input.
+    pub now: Time,
+    /// Counts.
+    pub counts: Counts,
+    /// activeQ in the order of popping.
+    pub active_q: Vec<QueueRow>,
+    /// backoffQ by expiry.
+    pub backoff_q: Vec<QueueRow>,
+    /// unschedulablePods by name.
+    pub unschedulable_pods: Vec<QueueRow>,
+    /// Waiting pods.
+    pub waiting: Vec<WaitingRow>,
+    /// Binding cycles.
+    pub binding: Vec<BindingRow>,
+    /// The nodes with their pods, as the cache has them, by name.
+    pub nodes: Vec<Arc<NodeInfo>>,
+    /// The attempt under way, or the last one.
+    pub cycle: Option<Arc<CycleTrace>>,
+    /// Past attempts, the newest last; bounded.
+    pub history: Arc<VecDeque<CycleSummary>>,
+    /// Events written, the newest last; bounded.
+    pub events: Arc<VecDeque<ObjectEvent>>,
+    /// Moves between queues, the newest last; bounded.
+    pub moves: Arc<VecDeque<QueueMoveLine>>,
+    /// How many lines of history, events and moves have been let go to stay within bounds.
+    pub n_dropped: u64,
+}
