@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod cache;
+pub mod config;
 pub mod framework;
 pub mod queue;
 pub mod scheduler;

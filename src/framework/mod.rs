@@ -10,7 +10,7 @@ mod handle;
 mod node_info;
 mod plugin;
 mod pod_info;
-mod pod_resources;
+pub mod pod_resources;
 pub mod preemption;
 pub mod resource;
 pub mod runtime;
@@ -34,7 +34,7 @@ pub use plugin::{
     SignFragment, SignPlugin,
 };
 pub use pod_info::{PodInfo, QueuedPodInfo};
-pub use pod_resources::PodResources;
+pub use pod_resources::{PodResources, RequestOptions};
 pub use resource::Resource;
 pub use runtime::Framework;
 pub use scheduling_properties::{node_scheduling_properties_change, pod_scheduling_properties_change};

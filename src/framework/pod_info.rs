@@ -9,7 +9,7 @@ use crate::api::objects::Pod;
 use crate::api::{Str, Time, Uid};
 
 use super::events::ClusterEvent;
-use super::pod_resources::PodResources;
+use super::pod_resources::{PodResources, RequestOptions};
 
 /// A pod and what was computed from it.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,9 +21,14 @@ pub struct PodInfo {
 }
 
 impl PodInfo {
-    /// Computes everything.
+    /// Computes everything under the default feature gates.
     pub fn new(pod: Arc<Pod>) -> Self {
-        let resources = PodResources::of(&pod);
+        Self::with_options(pod, RequestOptions::default())
+    }
+
+    /// Computes everything.
+    pub fn with_options(pod: Arc<Pod>, options: RequestOptions) -> Self {
+        let resources = PodResources::with_options(&pod, options);
         Self { pod, resources }
     }
 

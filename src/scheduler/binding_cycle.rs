@@ -240,8 +240,7 @@ impl Scheduler {
                             let status = if status.is_rejected() {
                                 status.with_plugin(name)
                             } else {
-                                let text =
-                                    format!("running PreBind plugin {name:?}: {}", status.message());
+                                let text = format!("running PreBind plugin {name:?}: {}", status.message());
                                 Status::error(text)
                             };
                             return Progress::Failed(Failure::Status(status));
@@ -272,12 +271,8 @@ impl Scheduler {
         for plugin in &framework.plugins.bind {
             let Some(bind) = plugin.as_bind() else { continue };
             let name = plugin.name();
-            let action = bind.bind(
-                &self.world.handle(framework),
-                &mut binding.cycle.state,
-                &assumed,
-                &binding.host,
-            );
+            let action =
+                bind.bind(&self.world.handle(framework), &mut binding.cycle.state, &assumed, &binding.host);
             let status = match &action {
                 BindAction::Skip => Status::skip(),
                 BindAction::PostBinding => Status::SUCCESS,
@@ -350,8 +345,6 @@ impl Scheduler {
             regarding: pod.key(),
             note: format!("Successfully assigned {} to {}", pod.key(), binding.host),
         });
-        let finished = self.cache.finish_binding(pod);
-        self.note_cache_error(finished);
         self.last_messages.remove(pod.uid());
         let node = binding.host.clone();
         binding.cycle.note(|trace| {
@@ -403,7 +396,12 @@ impl Scheduler {
     }
 
     /// A Permit plugin holds the pod.
-    pub(super) fn add_waiting_pod(&mut self, pod_info: Arc<PodInfo>, node: Str, waits: BTreeMap<Str, Duration>) {
+    pub(super) fn add_waiting_pod(
+        &mut self,
+        pod_info: Arc<PodInfo>,
+        node: Str,
+        waits: BTreeMap<Str, Duration>,
+    ) {
         self.world.waiting_pods.add(WaitingPod {
             pod_info,
             node_name: node,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::api::{Str, Time};
 use crate::framework::runtime::ScoreOutcome;
-use crate::framework::{CycleState, Diagnosis, FitError, NodeInfo, PodInfo, PreFilterResult, QueuedPodInfo, Status};
+use crate::framework::{
+    CycleState, Diagnosis, FitError, NodeInfo, PodInfo, PreFilterResult, QueuedPodInfo, Status,
+};
 use crate::queue::QueueProfile;
 
 use super::trace::{CycleTrace, Phase};

@@ -88,7 +88,7 @@ impl Scheduler {
     }
 
     fn update_node_in_cache(&mut self, old: &Arc<Node>, new: &Arc<Node>) {
-        self.cache.update_node(old, Arc::clone(new));
+        self.cache.update_node(Arc::clone(new));
         let (old_object, new_object) = (Object::Node(Arc::clone(old)), Object::Node(Arc::clone(new)));
         for event in node_scheduling_properties_change(new, old) {
             self.move_all(event, Some(&old_object), Some(&new_object), None);
@@ -98,7 +98,8 @@ impl Scheduler {
     fn delete_node_from_cache(&mut self, node: Arc<Node>) {
         let object = Object::Node(Arc::clone(&node));
         self.move_all(ClusterEvent::NODE_DELETE, Some(&object), None, None);
-        self.cache.remove_node(&node);
+        let removed = self.cache.remove_node(&node);
+        self.note_cache_error(removed);
     }
 
     fn add_pod(&mut self, pod: Arc<Pod>) {
@@ -170,7 +171,7 @@ impl Scheduler {
     }
 
     fn remove_from_queue_and_nominator(&mut self, pod: &Arc<Pod>) {
-        let changes = self.queue.delete(&self.world.queue_env(), pod);
+        let changes = self.queue.delete(pod);
         self.world.nominator.apply(&self.world.objects, changes);
         self.last_messages.remove(pod.uid());
     }
@@ -186,7 +187,8 @@ impl Scheduler {
 
     /// A pod is deleted between Assume and the end of its binding: what it would have used is free again.
     fn handle_assumed_pod_deletion(&mut self, pod: &Pod) {
-        let Some(assumed) = self.cache.get_pod(pod) else { return };
+        let Ok(assumed) = self.cache.get_pod(pod) else { return };
+        let assumed = Arc::clone(assumed);
         let uid = assumed.uid().clone();
         let is_waiting = match self.world.waiting_pods.get_mut(&uid) {
             Some(waiting) => waiting.reject("", "removed"),

@@ -57,11 +57,7 @@ impl Scheduler {
             // Gone, or bound by somebody else.
             Some(_) | None => self.queue.done(queued.uid()),
         }
-        self.world.nominator.add_nominated_pod(
-            &self.world.objects,
-            Arc::clone(&pod_info),
-            &nominating_info,
-        );
+        self.world.nominator.add_nominated_pod(&self.world.objects, Arc::clone(&pod_info), &nominating_info);
 
         let pod = &pod_info.pod;
         self.record_event(ObjectEvent {
@@ -136,9 +132,8 @@ impl Scheduler {
 
 /// Whether setting the condition would change the pod (`podutil.UpdatePodCondition`).
 pub(super) fn is_new_condition(pod: &Pod, new: &PodCondition) -> bool {
-    pod.condition(&new.type_).is_none_or(|old| {
-        old.status != new.status || old.reason != new.reason || old.message != new.message
-    })
+    pod.condition(&new.type_)
+        .is_none_or(|old| old.status != new.status || old.reason != new.reason || old.message != new.message)
 }
 
 fn truncate_message(message: &str) -> String {

@@ -38,7 +38,9 @@ use crate::api::{Digest, Digestible, ObjectStore, Str, Time, Uid};
 use crate::cache::Cache;
 use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Framework, HandleRequest, Snapshot};
-use crate::queue::{HintResult, MoveLogLevel, QueueMove, QueueName, QueueOptions, QueueProfile, SchedulingQueue};
+use crate::queue::{
+    HintResult, MoveLogLevel, QueueMove, QueueName, QueueOptions, QueueProfile, SchedulingQueue,
+};
 
 use cycle::{BindingCycle, Cycle};
 use effect::{Effect, EffectId, EffectKind};
@@ -390,8 +392,7 @@ impl Scheduler {
             pod: trace.pod_key(),
             outcome,
         });
-        let is_newest =
-            self.journal.last_trace.as_ref().is_none_or(|last| last.number <= trace.number);
+        let is_newest = self.journal.last_trace.as_ref().is_none_or(|last| last.number <= trace.number);
         if is_newest {
             self.journal.last_trace = Some(Arc::from(trace));
         }

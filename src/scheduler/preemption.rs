@@ -107,7 +107,8 @@ impl Scheduler {
 
     /// When nothing is under way any more, the last victim follows, or the preemption is over.
     fn go_on_with(&mut self, mut run: PreemptionRun, index: usize) {
-        if run.active.is_empty() && !run.has_failed
+        if run.active.is_empty()
+            && !run.has_failed
             && let Some(last) = run.waiting.pop()
         {
             self.world.preemption.last_victims_pending_preemption.insert(

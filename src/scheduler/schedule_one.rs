@@ -14,8 +14,8 @@ use crate::framework::{
 use super::Scheduler;
 use super::cycle::{Cycle, Failure};
 use super::trace::{
-    CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace, SelectionReason,
-    SelectionTrace,
+    CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace,
+    SelectionReason, SelectionTrace,
 };
 use super::view::ObjectEvent;
 
@@ -135,7 +135,8 @@ impl Scheduler {
         if self.world.profile(&profile_name).is_none() {
             self.skip_attempt(cycle, format!("profile not found for scheduler name {profile_name:?}"));
         } else if pod.is_terminating() {
-            let note = format!("skip schedule deleting pod: {}/{}", pod.metadata.namespace, pod.metadata.name);
+            let note =
+                format!("skip schedule deleting pod: {}/{}", pod.metadata.namespace, pod.metadata.name);
             self.record_event(ObjectEvent {
                 at: now,
                 type_: "Warning",
@@ -495,15 +496,11 @@ impl Scheduler {
 
     fn permit(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let (assumed, host) = assumed_and_host(cycle);
-        let (waits, status, verdicts) = framework.run_permit_plugins(
-            &self.world.handle(framework),
-            &mut cycle.state,
-            &assumed,
-            &host,
-        );
+        let (waits, status, verdicts) =
+            framework.run_permit_plugins(&self.world.handle(framework), &mut cycle.state, &assumed, &host);
         cycle.note(|trace| trace.permit = Some(verdicts));
         if status.is_wait() {
-            self.add_waiting_pod(assumed, host, waits);
+            self.add_waiting_pod(assumed, host.clone(), waits);
         }
         self.carry_out_requests();
         if status.is_success() || status.is_wait() {
@@ -532,10 +529,7 @@ impl Scheduler {
 }
 
 /// The pod with the node in its spec.
-fn assumed_pod_info(
-    pod_info: &crate::framework::PodInfo,
-    host: &Str,
-) -> crate::framework::PodInfo {
+fn assumed_pod_info(pod_info: &crate::framework::PodInfo, host: &Str) -> crate::framework::PodInfo {
     let mut assumed = pod_info.clone();
     Arc::make_mut(&mut assumed.pod).spec.node_name = host.clone();
     assumed

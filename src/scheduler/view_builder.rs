@@ -50,7 +50,8 @@ impl Scheduler {
             })
             .collect();
         let binding = self.binding_rows();
-        let nodes: Vec<Arc<NodeInfo>> = self.cache.node_infos().collect();
+        let nodes: Vec<Arc<NodeInfo>> =
+            self.cache.nodes().filter(|node| node.node().is_some()).cloned().collect();
         let counts = Counts {
             active: active_q.len(),
             backoff: backoff_q.len(),
