@@ -92,7 +92,7 @@ impl Scheduler {
         self.advance_binding_cycle(&uid)
     }
 
-    /// Whether a binding cycle that a person steps could go on.
+    /// Binding cycles that a person has stepped go on by themselves from now on.
     pub(super) fn release_stepped_binding_cycles(&mut self) {
         for binding in &mut self.binding_cycles {
             binding.cycle.is_stepped = false;
@@ -164,7 +164,7 @@ impl Scheduler {
             self.patch_pod(&assumed.pod, None, &NominatingInfo::Override(binding.host.clone()));
         }
         binding.stage = BindingStage::WaitOnPermit;
-        Progress::Advanced
+        if will_wait { Progress::Advanced } else { self.wait_on_permit(binding) }
     }
 
     fn wait_on_permit(&mut self, binding: &mut BindingCycle) -> Progress {
@@ -172,10 +172,12 @@ impl Scheduler {
         let status = match self.world.waiting_pods.get(&uid) {
             None => Status::SUCCESS,
             Some(WaitingPod { signal: None, .. }) => return Progress::Blocked,
-            Some(WaitingPod { signal: Some(signal), .. }) => signal.clone(),
+            Some(WaitingPod { signal: Some(signal), .. }) => {
+                binding.cycle.note(|trace| trace.phase = Phase::WaitOnPermit);
+                signal.clone()
+            }
         };
         self.world.waiting_pods.remove(&uid);
-        binding.cycle.note(|trace| trace.phase = Phase::WaitOnPermit);
         if status.is_rejected() {
             return Progress::Failed(rejection_on_host(&binding.host, status));
         }
@@ -387,7 +389,7 @@ impl Scheduler {
         if is_forgotten && !is_rejection {
             self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, None);
         }
-        self.handle_scheduling_failure(binding.cycle, failure, NominatingInfo::clear());
+        self.handle_scheduling_failure(binding.cycle, failure, &NominatingInfo::clear());
         if is_forgotten && is_rejection {
             // The rejected pod itself must not be woken by the room that it gave back.
             let is_another = |pod: &crate::api::objects::Pod| pod.uid() != assumed_pod.uid();

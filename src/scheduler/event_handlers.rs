@@ -64,7 +64,7 @@ impl Scheduler {
             return;
         }
         match object {
-            Object::Node(node) => self.delete_node_from_cache(node),
+            Object::Node(node) => self.delete_node_from_cache(&node),
             Object::Pod(pod) => self.delete_pod(&pod),
             Object::Namespace(_) | Object::PriorityClass(_) | Object::PodDisruptionBudget(_) => {}
         }
@@ -95,10 +95,10 @@ impl Scheduler {
         }
     }
 
-    fn delete_node_from_cache(&mut self, node: Arc<Node>) {
-        let object = Object::Node(Arc::clone(&node));
+    fn delete_node_from_cache(&mut self, node: &Arc<Node>) {
+        let object = Object::Node(Arc::clone(node));
         self.move_all(ClusterEvent::NODE_DELETE, Some(&object), None, None);
-        let removed = self.cache.remove_node(&node);
+        let removed = self.cache.remove_node(node);
         self.note_cache_error(removed);
     }
 
@@ -119,7 +119,7 @@ impl Scheduler {
                 self.remove_from_queue_and_nominator(old);
             }
         } else if self.is_responsible_for(old) {
-            self.update_pod_in_scheduling_queue(old, new);
+            self.update_pod_in_scheduling_queue(old, &new);
         }
     }
 
@@ -141,18 +141,18 @@ impl Scheduler {
         self.world.nominator.apply(&self.world.objects, changes);
     }
 
-    fn update_pod_in_scheduling_queue(&mut self, old: &Arc<Pod>, new: Arc<Pod>) {
+    fn update_pod_in_scheduling_queue(&mut self, old: &Arc<Pod>, new: &Arc<Pod>) {
         let (old_version, new_version) = (&old.metadata.resource_version, &new.metadata.resource_version);
         if old_version == new_version && !new_version.is_empty() {
             return;
         }
-        if self.cache.is_assumed_pod(&new) {
+        if self.cache.is_assumed_pod(new) {
             if new.is_terminating() && !old.is_terminating() {
-                self.handle_assumed_pod_deletion(&new);
+                self.handle_assumed_pod_deletion(new);
             }
             return;
         }
-        let pod_info = Arc::new(PodInfo::new(Arc::clone(&new)));
+        let pod_info = Arc::new(PodInfo::new(Arc::clone(new)));
         let changes = self.queue.update(&self.world.queue_env(), Some(old), pod_info);
         self.world.nominator.apply(&self.world.objects, changes);
         let nominated = &old.status.nominated_node_name;

@@ -24,7 +24,7 @@ impl Scheduler {
         &mut self,
         mut cycle: Cycle,
         failure: Failure,
-        nominating_info: NominatingInfo,
+        nominating_info: &NominatingInfo,
     ) {
         let message = failure.message();
         let is_rejection = failure.is_rejection();
@@ -43,7 +43,7 @@ impl Scheduler {
                 if known.uid() != queued.uid() {
                     // Created anew under the same name meanwhile: that one is in the queue by itself.
                     self.queue.done(queued.uid());
-                    return self.finish_failed(cycle, message, is_rejection, &nominating_info);
+                    return self.finish_failed(cycle, message, is_rejection, nominating_info);
                 }
                 pod_info = Arc::new(PodInfo::new(known));
                 queued.pod_info = Arc::clone(&pod_info);
@@ -57,7 +57,7 @@ impl Scheduler {
             // Gone, or bound by somebody else.
             Some(_) | None => self.queue.done(queued.uid()),
         }
-        self.world.nominator.add_nominated_pod(&self.world.objects, Arc::clone(&pod_info), &nominating_info);
+        self.world.nominator.add_nominated_pod(&self.world.objects, Arc::clone(&pod_info), nominating_info);
 
         let pod = &pod_info.pod;
         self.record_event(ObjectEvent {
@@ -76,12 +76,12 @@ impl Scheduler {
             last_transition_time: None,
             observed_generation: pod.metadata.generation,
         };
-        self.patch_pod(pod, Some(condition), &nominating_info);
+        self.patch_pod(pod, Some(condition), nominating_info);
         if self.world.objects.pods.contains_key(&pod.key()) {
             self.last_messages.insert(pod.uid().clone(), Str::from(message.as_str()));
         }
         cycle.queued.pod_info = pod_info;
-        self.finish_failed(cycle, message, is_rejection, &nominating_info);
+        self.finish_failed(cycle, message, is_rejection, nominating_info);
     }
 
     fn finish_failed(

@@ -257,8 +257,9 @@ impl Scheduler {
         match command {
             Command::ScheduleOne => self.schedule_one(),
             Command::NextPhase => {
-                let has_stepped = self.cycle.is_none() && self.step_binding_cycle();
-                if !has_stepped && !(self.cycle.is_none() && self.has_stepped_binding_cycle()) {
+                // A binding cycle that cannot go on must not hold the person up.
+                if self.cycle.is_some() || !self.step_binding_cycle() {
+                    self.release_stepped_binding_cycles();
                     self.next_phase(true);
                 }
             }

@@ -71,7 +71,7 @@ impl Scheduler {
                 self.cycle = Some(cycle);
             }
             Next::Failed(failure, nominating_info) => {
-                self.handle_scheduling_failure(cycle, failure, nominating_info);
+                self.handle_scheduling_failure(cycle, failure, &nominating_info);
                 self.start_preemptions();
             }
             Next::Bind => self.begin_binding_cycle(cycle),
