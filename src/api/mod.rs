@@ -5,6 +5,7 @@
 
 pub mod digest;
 pub mod key;
+pub mod manifest;
 pub mod objects;
 pub mod quantity;
 pub mod rng;
