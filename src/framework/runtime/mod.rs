@@ -4,6 +4,7 @@
 //! cycle, which is the scheduler's.
 
 mod filter;
+mod profile;
 mod registry;
 mod reserve;
 mod score;
@@ -16,6 +17,7 @@ use crate::api::Str;
 use super::plugin::Plugin;
 
 pub use filter::{PluginVerdict, PreFilterOutcome};
+pub use profile::{ProfileError, build_profiles};
 pub use registry::{FactoryContext, PluginFactory, Registry, RegistryError};
 pub use score::{PluginScores, ScoreOutcome};
 
