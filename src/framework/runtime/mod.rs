@@ -4,8 +4,8 @@
 //! cycle, which is the scheduler's.
 
 mod filter;
-mod queueing_hints;
 mod profile;
+mod queueing_hints;
 mod registry;
 mod reserve;
 mod score;
@@ -18,8 +18,8 @@ use crate::api::Str;
 use super::plugin::Plugin;
 
 pub use filter::{PluginVerdict, PreFilterOutcome};
-pub use queueing_hints::{QueueingHintFunction, QueueingHintMap};
 pub use profile::{ProfileError, build_profiles};
+pub use queueing_hints::{QueueingHintFunction, QueueingHintMap};
 pub use registry::{FactoryContext, PluginFactory, Registry, RegistryError};
 pub use score::{PluginScores, ScoreOutcome};
 
