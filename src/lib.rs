@@ -4,4 +4,5 @@ pub mod api;
 pub mod config;
 pub mod driver;
 pub mod framework;
+pub mod plugins;
 pub mod scheduler;
