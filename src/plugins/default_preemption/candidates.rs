@@ -109,7 +109,8 @@ pub fn best_candidates(candidates: &[Candidate], now: Time) -> (Vec<usize>, Crit
         return (left, Criterion::OnlyCandidate);
     }
     // The higher the better. Priorities are shifted above 0, so that few pods go before many of negative priority.
-    let rules: [(Criterion, &dyn Fn(&Victims) -> i128); 5] = [
+    type Rule<'a> = &'a dyn Fn(&Victims) -> i128;
+    let rules: [(Criterion, Rule<'_>); 5] = [
         (Criterion::MinPdbViolations, &|victims| -i128::from(victims.num_pdb_violations)),
         (Criterion::MinHighestPriority, &|victims| {
             -victims.pods.first().map_or(0, |first| i128::from(first.pod.priority()))

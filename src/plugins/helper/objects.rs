@@ -7,14 +7,14 @@ use std::sync::Arc;
 use crate::api::Object;
 use crate::api::objects::{Node, Pod};
 
+/// Old and new pod of an event.
+type PodChange<'a> = (Option<&'a Arc<Pod>>, Option<&'a Arc<Pod>>);
+
 /// Old and new pod.
 ///
 /// # Errors
 /// One of the objects is no pod.
-pub fn as_pods<'a>(
-    old: Option<&'a Object>,
-    new: Option<&'a Object>,
-) -> Result<(Option<&'a Arc<Pod>>, Option<&'a Arc<Pod>>), String> {
+pub fn as_pods<'a>(old: Option<&'a Object>, new: Option<&'a Object>) -> Result<PodChange<'a>, String> {
     let pod = |object: Option<&'a Object>| match object {
         None => Ok(None),
         Some(Object::Pod(pod)) => Ok(Some(pod)),
