@@ -33,7 +33,7 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(30);
 pub struct SchedulingQueue {
     pub(super) options: QueueOptions,
     pub(super) start: Time,
-    /// When unschedulablePods was last looked through for pods that waited too long.
+    /// The last tick at which unschedulablePods was looked through for pods that waited too long.
     pub(super) flushed_at: Time,
     pub(super) active: ActiveQueue,
     pub(super) backoff: BackoffQueue,
@@ -322,19 +322,25 @@ impl SchedulingQueue {
         }
     }
 
-    /// Moves every pod whose backoff is over to activeQ (`flushBackoffQCompleted`); due at every whole second.
+    /// Moves every pod to activeQ whose backoff was over at the last whole second (`flushBackoffQCompleted`). Can be
+    /// called at any time and is needed at every whole second at which [`SchedulingQueue::next_timeout`] asks for it.
     pub fn flush_backoff_q_completed(&mut self, env: &QueueEnv<'_>) {
-        for info in self.backoff.pop_all_completed(env.handle.now) {
+        for info in self.backoff.pop_all_completed(env.handle.now.truncate_to_second()) {
             self.move_to_active(env, Arc::unwrap_or_clone(info), ClusterEvent::BACKOFF_COMPLETE, true);
         }
     }
 
-    /// Moves every pod that has been unschedulable for too long (`flushUnschedulablePodsLeftover`); due every 30
-    /// seconds from the start.
+    /// Moves every pod that had been unschedulable for too long at the last tick
+    /// (`flushUnschedulablePodsLeftover`): there is one every 30 seconds from the start. Can be called at any time
+    /// and does nothing twice for the same tick.
     pub fn flush_unschedulable_pods_leftover(&mut self, env: &QueueEnv<'_>) {
-        let now = env.handle.now;
-        self.flushed_at = now;
-        let keys = self.unschedulable.older_than(self.options.pod_max_in_unschedulable_pods_duration, now);
+        let tick = self.tick(self.ticks_until(env.handle.now));
+        if tick <= self.flushed_at {
+            return;
+        }
+        self.flushed_at = tick;
+        let limit = self.options.pod_max_in_unschedulable_pods_duration;
+        let keys = self.unschedulable.older_than(limit, tick);
         if keys.is_empty() {
             return;
         }
@@ -345,8 +351,8 @@ impl SchedulingQueue {
     }
 
     /// When one of the two flushes next has something to do: the first whole second at which a backoff is over, or
-    /// the first multiple of 30 seconds since the start at which a pod has been unschedulable for too long. A time
-    /// that has passed means at once.
+    /// the first multiple of 30 seconds since the start at which a pod has been unschedulable for too long; `now`
+    /// if that has passed already.
     pub fn next_timeout(&self, now: Time) -> Option<Time> {
         let backoff = self.backoff.next_release();
         let waiting_since = if self.active.in_flight_pods().is_empty() {
@@ -355,17 +361,19 @@ impl SchedulingQueue {
             // The flush is an event for pods in flight even if all that waited too long are gated and stay.
             self.unschedulable.oldest()
         };
-        let leftover = waiting_since.map(|since| self.leftover_flush(since, now));
-        backoff.into_iter().chain(leftover).min()
+        let leftover = waiting_since.map(|since| self.leftover_flush(since));
+        backoff.into_iter().chain(leftover).min().map(|due| due.max(now))
     }
 
-    /// When the flush looks at a pod that has been unschedulable since then.
-    fn leftover_flush(&self, since: Time, now: Time) -> Time {
-        let ticks_to = |time: Time| (time - self.start).as_nanos().div_euclid(FLUSH_INTERVAL.as_nanos());
+    /// The tick at which the flush takes a pod that has been unschedulable since then.
+    fn leftover_flush(&self, since: Time) -> Time {
         let limit = since + self.options.pod_max_in_unschedulable_pods_duration;
-        let last_before = ticks_to(limit.max(self.flushed_at));
-        let first_from_now = ticks_to(now) + u128::from(self.tick(ticks_to(now)) < now);
-        self.tick((last_before + 1).max(first_from_now))
+        self.tick(self.ticks_until(limit.max(self.flushed_at)) + 1)
+    }
+
+    /// How many ticks after the start there are until then.
+    fn ticks_until(&self, time: Time) -> u128 {
+        (time - self.start).as_nanos().div_euclid(FLUSH_INTERVAL.as_nanos())
     }
 
     fn tick(&self, number: u128) -> Time {
@@ -394,8 +402,7 @@ impl SchedulingQueue {
         }
         backoff.extend(errors.map(|info| backoff_pod(info, true)));
         let unschedulable = self.unschedulable.iter().map(|(_, info)| UnschedulablePod {
-            flush_at: UnschedulablePods::can_be_flushed(info)
-                .then(|| self.leftover_flush(info.timestamp, now)),
+            flush_at: UnschedulablePods::can_be_flushed(info).then(|| self.leftover_flush(info.timestamp)),
             info: Arc::clone(info),
         });
         let mut in_flight: Vec<_> = self.active.in_flight_pods().values().collect();
