@@ -2,5 +2,6 @@
 
 pub mod api;
 pub mod driver;
+pub mod explain;
 pub mod framework;
 pub mod scheduler;

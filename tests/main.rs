@@ -1,1 +1,4 @@
 //! The one integration test binary.
+
+mod explain;
+mod tui;

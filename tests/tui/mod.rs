@@ -1,0 +1,3 @@
+//! The screen: panes drawn into buffers from a cluster made by hand.
+
+pub mod fixture;
