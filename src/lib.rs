@@ -4,3 +4,4 @@ pub mod api;
 pub mod driver;
 pub mod framework;
 pub mod scheduler;
+pub mod tui;
