@@ -1,6 +1,7 @@
 //! Bars: how much of something is taken.
 
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 use crate::tui::panes::Cx;
 use crate::tui::theme::Role;
@@ -21,13 +22,16 @@ pub fn level(part: i64, whole: i64) -> Role {
     }
 }
 
-/// Draws a bar of `width` columns that is `part` of `whole`, in the style of `role` (see [`level`]). Anything
-/// above 0 shows at least half a column, anything below the whole leaves at least half a column free.
-pub fn bar(buf: &mut Buffer, x: u16, y: u16, width: u16, part: i64, whole: i64, role: Role, cx: &Cx<'_>) {
-    let halves = halves(width, part, whole);
+/// Draws a bar in the first line of `area` that is `part` of `whole`, in the style of `role` (see [`level`]).
+/// Anything above 0 shows at least half a column, anything below the whole leaves at least half a column free.
+pub fn bar(area: Rect, buf: &mut Buffer, part: i64, whole: i64, role: Role, cx: &Cx<'_>) {
+    let halves = halves(area.width, part, whole);
     let (used, free) = (cx.theme.style(role), cx.theme.style(Role::BarFree));
-    for column in 0..width {
-        let Some(cell) = buf.cell_mut((x.saturating_add(column), y)) else { break };
+    if area.is_empty() {
+        return;
+    }
+    for column in 0..area.width {
+        let Some(cell) = buf.cell_mut((area.x.saturating_add(column), area.y)) else { break };
         let here = halves.saturating_sub(u32::from(column) * 2);
         match here {
             0 => cell.set_symbol(cx.glyphs.bar_free).set_style(free),
