@@ -5,3 +5,4 @@ pub mod driver;
 pub mod explain;
 pub mod framework;
 pub mod scheduler;
+pub mod tui;
