@@ -21,7 +21,11 @@ use super::log_lines::LogLines;
 use super::theme::Theme;
 use super::widgets::glyphs::Glyphs;
 
+pub mod cycle;
+pub mod find;
+pub mod names;
 pub mod placeholder;
+pub mod queues;
 pub mod set;
 
 /// The panes, in the order of their numbers and of the tab key.

@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
 
 use crate::tui::panes::Cx;
 use crate::tui::theme::Role;
@@ -22,22 +23,26 @@ pub fn level(part: i64, whole: i64) -> Role {
     }
 }
 
-/// Draws a bar in the first line of `area` that is `part` of `whole`, in the style of `role` (see [`level`]).
+/// A bar of `width` columns for a line of text that is `part` of `whole`, in the style of `role` (see [`level`]).
 /// Anything above 0 shows at least half a column, anything below the whole leaves at least half a column free.
+pub fn spans(width: u16, part: i64, whole: i64, role: Role, cx: &Cx<'_>) -> Vec<Span<'static>> {
+    let halves = halves(width, part, whole);
+    let n_used = usize::try_from(halves / 2).unwrap_or(usize::MAX);
+    let n_half = usize::try_from(halves % 2).unwrap_or_default();
+    let n_free = usize::from(width).saturating_sub(n_used + n_half);
+    let used = cx.glyphs.bar_used.repeat(n_used) + &cx.glyphs.bar_half.repeat(n_half);
+    vec![
+        Span::styled(used, cx.theme.style(role)),
+        Span::styled(cx.glyphs.bar_free.repeat(n_free), cx.theme.style(Role::BarFree)),
+    ]
+}
+
+/// Draws the same bar in the first line of `area`.
 pub fn bar(area: Rect, buf: &mut Buffer, part: i64, whole: i64, role: Role, cx: &Cx<'_>) {
-    let halves = halves(area.width, part, whole);
-    let (used, free) = (cx.theme.style(role), cx.theme.style(Role::BarFree));
-    if area.is_empty() {
-        return;
-    }
-    for column in 0..area.width {
-        let Some(cell) = buf.cell_mut((area.x.saturating_add(column), area.y)) else { break };
-        let here = halves.saturating_sub(u32::from(column) * 2);
-        match here {
-            0 => cell.set_symbol(cx.glyphs.bar_free).set_style(free),
-            1 => cell.set_symbol(cx.glyphs.bar_half).set_style(used),
-            _ => cell.set_symbol(cx.glyphs.bar_used).set_style(used),
-        };
+    let area = area.intersection(buf.area);
+    if !area.is_empty() {
+        let line = Line::from(spans(area.width, part, whole, role, cx));
+        buf.set_line(area.x, area.y, &line, area.width);
     }
 }
 

@@ -103,18 +103,27 @@ pub struct Table<'a> {
     pub has_header: bool,
     /// How many columns stay when the others scroll.
     pub n_frozen: usize,
+    /// Whether the selected row is marked.
+    pub has_selection: bool,
 }
 
 impl<'a> Table<'a> {
     /// A table with a header, whose first column stays.
     pub const fn new(columns: &'a [Column]) -> Self {
-        Self { columns, has_header: true, n_frozen: 1 }
+        Self { columns, has_header: true, n_frozen: 1, has_selection: true }
     }
 
     /// The same table without a header.
     #[must_use]
     pub const fn without_header(mut self) -> Self {
         self.has_header = false;
+        self
+    }
+
+    /// The same table with or without a mark on the selected row.
+    #[must_use]
+    pub const fn with_selection(mut self, has_selection: bool) -> Self {
+        self.has_selection = has_selection;
         self
     }
 
@@ -157,7 +166,7 @@ impl<'a> Table<'a> {
             if row.is_lit {
                 buf.set_style(line, cx.theme.style(Role::Lit));
             }
-            if cursor.index() == Some(index) {
+            if self.has_selection && cursor.index() == Some(index) {
                 buf.set_style(line, selection(cx));
             }
         }
