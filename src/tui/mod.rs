@@ -7,6 +7,8 @@
 
 pub mod action;
 pub mod changes;
+pub mod keymap;
+pub mod layout;
 pub mod log_lines;
 pub mod panes;
 pub mod suggest;
