@@ -67,7 +67,7 @@ pub fn cell(trace: &CycleTrace, point: CellPoint, node: &str, plugin: &str) -> C
 }
 
 fn filter_cell(trace: &CycleTrace, node: &NodeInfo, plugin: &str) -> CellExplanation {
-    let Some(filter) = &trace.filter else { return without_filter(trace) };
+    let Some(filter) = &trace.filter else { return CellExplanation::not_asked(no_filter(trace)) };
     let position = trace.snapshot.position(node.name());
     let Some(verdict) = position.and_then(|position| filter.verdicts.get(position)) else {
         return CellExplanation::not_asked("Filter has not come to this node.");
@@ -102,20 +102,21 @@ fn is_after(filter: &FilterTrace, order: usize, status: &Status) -> bool {
     filter.plugins.iter().position(|name| *name == status.plugin()).is_some_and(|rejecter| order > rejecter)
 }
 
-fn without_filter(trace: &CycleTrace) -> CellExplanation {
+/// Why there are no verdicts of Filter in an attempt.
+pub fn no_filter(trace: &CycleTrace) -> String {
     let rejection = trace
         .pre_filter
         .iter()
         .flatten()
         .find(|verdict| !verdict.status.is_success() && !verdict.status.is_skip());
-    CellExplanation::not_asked(match rejection {
+    match rejection {
         Some(verdict) => format!(
             "Filter did not run: {} had answered at PreFilter for all nodes: {}.",
             verdict.plugin,
             verdict.status.message()
         ),
         None => String::from("Filter has not run yet."),
-    })
+    }
 }
 
 fn excluded(trace: &CycleTrace, node: &str) -> String {

@@ -56,8 +56,8 @@ fn so_far(trace: &CycleTrace) -> String {
             (None, None) => String::from("no room can be made"),
         };
     }
-    if let Some(text) = leader(trace) {
-        return text;
+    if trace.score.is_some() {
+        return leader(trace);
     }
     if let Some(filter) = &trace.filter {
         return filtered(filter);
@@ -135,28 +135,23 @@ fn why_unschedulable(trace: &CycleTrace) -> Option<String> {
     }
 }
 
-/// Who is ahead after Score, before the choice is made.
-fn leader(trace: &CycleTrace) -> Option<String> {
-    let score = trace.score.as_ref()?;
-    let best = score.scores.totals.iter().copied().max()?;
-    let mut leaders = score.nodes.iter().zip(&score.scores.totals).filter(|(_, total)| **total == best);
-    let (first, _) = leaders.next()?;
+/// Who is ahead after Score, before the choice is made; empty before Score.
+pub fn leader(trace: &CycleTrace) -> String {
+    let Some(score) = &trace.score else { return String::new() };
+    let totals = || score.nodes.iter().zip(score.scores.totals.iter().copied());
+    let Some(best) = totals().map(|(_, total)| total).max() else { return String::new() };
+    let mut leaders = totals().filter(|(_, total)| *total == best);
+    let Some((first, _)) = leaders.next() else { return String::new() };
     let n_others = leaders.count();
     if n_others > 0 {
-        return Some(format!("{} tie at {best}; chance will choose", counted(n_others + 1, "node")));
+        return format!("{} tie at {best}; chance will choose", counted(n_others + 1, "node"));
     }
-    let second = score
-        .nodes
-        .iter()
-        .zip(&score.scores.totals)
-        .filter(|(_, total)| **total < best)
-        .max_by_key(|(_, total)| **total);
-    Some(match second {
+    match totals().filter(|(_, total)| *total < best).max_by_key(|(_, total)| *total) {
         Some((name, total)) => {
-            format!("{first} leads with {best}, {} ahead of {name}", best.saturating_sub(*total))
+            format!("{first} leads with {best}, {} ahead of {name}", best.saturating_sub(total))
         }
         None => format!("{first} has {best}"),
-    })
+    }
 }
 
 /// Why the chosen node was chosen; absent before the choice.
@@ -235,4 +230,28 @@ pub(super) fn victims(candidate: &Candidate) -> String {
 /// What stands in the place of the phase that comes next.
 pub fn next_phase(trace: &CycleTrace) -> Option<Phase> {
     trace.next.filter(|_| !trace.outcome.is_final())
+}
+
+/// By how many points each plugin sets the chosen node apart from the runner-up, the largest first; empty unless
+/// one won by its total.
+pub fn margins(trace: &CycleTrace) -> Vec<(&'static str, i64)> {
+    let (Some(score), Some(selection)) = (&trace.score, &trace.selection) else { return Vec::new() };
+    let wins = selection.reason == SelectionReason::HighestTotal;
+    let Some((runner_up, _)) = selection.runner_up.as_ref().filter(|_| wins) else { return Vec::new() };
+    let position = |name: &str| score.nodes.iter().position(|node| node.as_ref() == name);
+    let (Some(winner), Some(second)) = (position(&selection.host), position(runner_up)) else {
+        return Vec::new();
+    };
+    let mut margins: Vec<(&'static str, i64)> = score
+        .scores
+        .plugins
+        .iter()
+        .filter_map(|scores| {
+            let margin = scores.normalized.get(winner)?.saturating_sub(*scores.normalized.get(second)?);
+            Some((scores.plugin, margin.saturating_mul(scores.weight)))
+        })
+        .filter(|(_, margin)| *margin != 0)
+        .collect();
+    margins.sort_by_key(|(_, margin)| std::cmp::Reverse(*margin));
+    margins
 }

@@ -382,8 +382,8 @@ fn ports_rejected(pod: &PodInfo, node: &NodeInfo) -> Option<Known> {
     Some((format!("Port {port} of the host is taken by {holder}."), lines, None))
 }
 
-/// `cpu 500m`, for a list of what a pod asks for.
-pub(super) fn requests(pod: &PodInfo) -> Vec<String> {
+/// What a pod asks for, resource by resource: `cpu 500m`.
+pub fn requests(pod: &PodInfo) -> Vec<String> {
     let wanted = &pod.resources.requests;
     let mut list = Vec::new();
     let fixed = [

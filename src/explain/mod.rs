@@ -14,9 +14,11 @@ mod score;
 mod selectors;
 mod story;
 
-pub use cell::{CellExplanation, CellPoint, cell};
-pub use cycle::{next_phase, preemption, selection, short_reason, verdict_so_far};
+pub use cell::{CellExplanation, CellPoint, cell, no_filter};
+pub use cycle::{leader, margins, next_phase, preemption, selection, short_reason, verdict_so_far};
+pub use filter::requests;
 pub use node::{NodeSummary, ResourceUse, node, resource_uses};
+pub use score::no_scores;
 pub use story::{PodPlace, PodStory, first_in_queue, place_of, pod_story};
 
 /// Names of the plugins whose answers are explained in detail, as upstream's `names.go` has them.

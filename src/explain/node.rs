@@ -1,5 +1,7 @@
 //! A node in a few lines: what is scarcest there, and whom it refuses.
 
+use std::borrow::Cow;
+
 use crate::framework::NodeInfo;
 use crate::framework::resource::names as resources;
 use crate::scheduler::view::View;
@@ -11,7 +13,7 @@ use super::{counted, listed};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceUse {
     /// The resource.
-    pub resource: String,
+    pub resource: Cow<'static, str>,
     /// The sum of the requests, in the resource's base unit (thousandths of a core, bytes, pieces).
     pub requested: i64,
     /// What the node has for pods, in the same unit.
@@ -46,14 +48,14 @@ pub fn resource_uses(node: &NodeInfo) -> Vec<ResourceUse> {
     let mut uses: Vec<ResourceUse> = uses
         .into_iter()
         .map(|(resource, requested, allocatable)| ResourceUse {
-            resource: resource.to_owned(),
+            resource: Cow::Borrowed(resource),
             requested,
             allocatable,
         })
         .collect();
     uses.extend(there.scalar_resources.iter().filter(|(_, amount)| **amount > 0).map(|(name, amount)| {
         ResourceUse {
-            resource: name.to_string(),
+            resource: Cow::Owned(name.to_string()),
             requested: used.scalar_resources.get(name).copied().unwrap_or_default(),
             allocatable: *amount,
         }

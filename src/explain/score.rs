@@ -24,7 +24,7 @@ const IMAGE_MIN: i64 = 23 * MI;
 const IMAGE_MAX_PER_CONTAINER: i64 = 1000 * MI;
 
 pub(super) fn cell(trace: &CycleTrace, node: &NodeInfo, plugin: &str) -> CellExplanation {
-    let Some(score) = &trace.score else { return CellExplanation::not_asked(without_score(trace)) };
+    let Some(score) = &trace.score else { return CellExplanation::not_asked(no_scores(trace)) };
     if score.skipped.contains(plugin) {
         return CellExplanation {
             code: Some(Code::Skip),
@@ -78,7 +78,8 @@ fn rank(score: &ScoreTrace, scores: &PluginScores, normalized: i64) -> String {
     }
 }
 
-fn without_score(trace: &CycleTrace) -> String {
+/// Why there are no scores in an attempt.
+pub fn no_scores(trace: &CycleTrace) -> String {
     match &trace.filter {
         Some(filter) if trace.next.is_none() || trace.selection.is_some() => match filter.n_feasible() {
             0 => String::from("Not scored: no node passed the filters."),

@@ -171,6 +171,7 @@ actions! {
     UnfoldAll "unfold-all" [Cycle Matrix Nodes] "Unfold everything";
     NextMode "next-mode" [Queues Cycle Matrix Waiting Nodes Details Log] hint 32 "mode" "Show the pane's next mode";
     PreviousMode "previous-mode" [Queues Cycle Matrix Waiting Nodes Details Log] "Show the pane's mode before";
+    NextSort "next-sort" [Matrix Nodes] "Put the rows in the next order";
     ToggleFollow "toggle-follow" [Log Details] hint 34 "follow" "Follow what is newest, or stay";
 
     AddPod "add-pod" [Global] hint 40 "add pod" "Add a pod from a template";

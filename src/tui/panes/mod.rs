@@ -23,10 +23,13 @@ use super::widgets::glyphs::Glyphs;
 
 pub mod cycle;
 pub mod find;
+pub mod matrix;
 pub mod names;
+pub mod nodes;
 pub mod placeholder;
 pub mod queues;
 pub mod set;
+pub mod waiting;
 
 /// The panes, in the order of their numbers and of the tab key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -227,8 +227,11 @@ impl<'a> Table<'a> {
         let mut slots = Vec::new();
         let mut x = area.x;
         for column in visible {
-            let Some(room) = area.right().checked_sub(x).filter(|room| *room > 0) else { break };
             let wanted = widths[column];
+            // A column of no width needs no room: it only keeps its neighbour off the frame.
+            let Some(room) = area.right().checked_sub(x).filter(|room| *room > 0 || wanted == 0) else {
+                break;
+            };
             slots.push(Slot { column, x, width: wanted.min(room), is_cut: wanted > room });
             x = x.saturating_add(wanted).saturating_add(1);
         }
