@@ -3,7 +3,10 @@
 pub mod api;
 pub mod cache;
 pub mod config;
+pub mod driver;
+pub mod explain;
 pub mod framework;
 pub mod plugins;
 pub mod queue;
 pub mod scheduler;
+pub mod tui;

@@ -1,0 +1,4 @@
+//! A cluster that is only simulated.
+
+pub mod api;
+pub mod simulator;

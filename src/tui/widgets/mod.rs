@@ -1,0 +1,8 @@
+//! Parts that panes and overlays draw with.
+
+pub mod bar;
+pub mod cursor;
+pub mod frame;
+pub mod glyphs;
+pub mod table;
+pub mod text;
