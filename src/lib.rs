@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod cache;
+pub mod cli;
 pub mod config;
 pub mod driver;
 pub mod explain;

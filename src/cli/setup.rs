@@ -5,12 +5,10 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use super::args::InputArgs;
-use super::input;
-use crate::api::manifest::{LoadReport, load};
+use crate::api::manifest::{Source, load};
 use crate::api::{Str, Time};
-use crate::config::KubeSchedulerConfiguration;
+use crate::config::{FeatureGates, LoadOptions, SchedulerConfig};
 use crate::driver::sandbox::api::SandboxApi;
-use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::framework::Framework;
 use crate::plugins::registry::in_tree_registry;
@@ -25,30 +23,33 @@ pub(super) struct Setup {
     pub simulator: Simulator,
     /// What it is called on the screen.
     pub source: Str,
-    /// What was read.
-    pub report: LoadReport,
+    /// What is to be told about what was read.
+    pub notes: Vec<String>,
 }
 
 /// Builds the sandbox that the arguments describe; the embedded sample without any.
 pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup> {
     let (sources, name) = if args.filenames.is_empty() {
-        (vec![sample::source()], Str::from("sample"))
+        (vec![Source{name: "sample".into(), text: std::fs::read_to_string("/tmp/sample.yaml")?}], Str::from("sample"))
     } else {
-        (input::read_sources(&args.filenames)?, source_name(&args.filenames))
+        (args.filenames.iter().map(|p| Source{name:p.display().to_string(), text: std::fs::read_to_string(p).unwrap_or_default()}).collect(), source_name(&args.filenames))
     };
     let loaded = load(&sources)?;
-    let api = SandboxApi::new(loaded.objects, START)?;
-    let configuration = KubeSchedulerConfiguration::default();
+    let api = SandboxApi::new(loaded.objects);
+    let gates = FeatureGates::default();
     let registry = in_tree_registry();
+    let options =
+        LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name), leave_out_unbuilt: false };
+    let configuration = SchedulerConfig::with_defaults(options);
     let profiles: Vec<Framework> = configuration
         .profiles
         .iter()
-        .map(|profile| Framework::new(profile, &registry))
+        .map(|profile| Framework::new(profile, &registry, &gates))
         .collect::<Result<_, _>>()
         .context("building the default profile")?;
     let options = SchedulerOptions { seed: args.seed, is_tracing, ..SchedulerOptions::default() };
     let simulator = Simulator::new(profiles, options, api, START).context("building the scheduler")?;
-    Ok(Setup { simulator, source: name, report: loaded.report })
+    Ok(Setup { simulator, source: name, notes: loaded.report.notes() })
 }
 
 fn source_name(paths: &[PathBuf]) -> Str {
