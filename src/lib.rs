@@ -1,4 +1,5 @@
 //! schedscope: a terminal console with a complete Kubernetes scheduler inside it.
 
 pub mod api;
+pub mod driver;
 pub mod framework;

@@ -1,0 +1,3 @@
+//! What stands between the core and the world: clocks, threads and I/O.
+
+pub mod sandbox;
