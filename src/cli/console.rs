@@ -75,7 +75,7 @@ pub(super) fn start_log(args: &ConsoleArgs, ring: &LogRing) -> anyhow::Result<()
         }
     };
     tracing_subscriber::registry()
-        .with(ring.layer().with_filter(filter()?))
+        .with(ring.clone().with_filter(filter()?))
         .with(file)
         .try_init()
         .context("starting the log")

@@ -5,6 +5,7 @@
 
 mod args;
 mod console;
+mod input;
 mod run;
 mod sandbox;
 mod setup;

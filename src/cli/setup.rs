@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use super::args::InputArgs;
-use crate::api::manifest::{Source, load};
+use super::input;
+use crate::api::manifest::load;
 use crate::api::{Str, Time};
 use crate::config::{FeatureGates, LoadOptions, SchedulerConfig};
 use crate::driver::sandbox::api::SandboxApi;
+use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::framework::Framework;
 use crate::plugins::registry::in_tree_registry;
@@ -30,12 +32,12 @@ pub(super) struct Setup {
 /// Builds the sandbox that the arguments describe; the embedded sample without any.
 pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup> {
     let (sources, name) = if args.filenames.is_empty() {
-        (vec![Source{name: "sample".into(), text: std::fs::read_to_string("/tmp/sample.yaml")?}], Str::from("sample"))
+        (vec![sample::source()], Str::from("sample"))
     } else {
-        (args.filenames.iter().map(|p| Source{name:p.display().to_string(), text: std::fs::read_to_string(p).unwrap_or_default()}).collect(), source_name(&args.filenames))
+        (input::read_sources(&args.filenames)?, source_name(&args.filenames))
     };
     let loaded = load(&sources)?;
-    let api = SandboxApi::new(loaded.objects);
+    let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
     let gates = FeatureGates::default();
     let registry = in_tree_registry();
     let options =
@@ -49,7 +51,7 @@ pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup>
         .context("building the default profile")?;
     let options = SchedulerOptions { seed: args.seed, is_tracing, ..SchedulerOptions::default() };
     let simulator = Simulator::new(profiles, options, api, START).context("building the scheduler")?;
-    Ok(Setup { simulator, source: name, notes: loaded.report.notes() })
+    Ok(Setup { simulator, source: name, notes: report.notes() })
 }
 
 fn source_name(paths: &[PathBuf]) -> Str {
