@@ -6,3 +6,4 @@
 pub mod admission;
 pub mod api;
 pub mod edits;
+pub mod sample;
