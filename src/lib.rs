@@ -1,8 +1,9 @@
 //! schedscope: a terminal console with a complete Kubernetes scheduler inside it.
 
 pub mod api;
+pub mod cache;
 pub mod config;
-pub mod driver;
 pub mod framework;
 pub mod plugins;
+pub mod queue;
 pub mod scheduler;

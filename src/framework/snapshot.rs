@@ -11,17 +11,25 @@ use crate::api::Str;
 use super::node_info::NodeInfo;
 
 /// The nodes of one moment. Cloning costs a reference per node.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     nodes: Vec<Arc<NodeInfo>>,
     index: Arc<BTreeMap<Str, usize>>,
+    generation: u64,
+}
+
+/// Equal are snapshots of equal nodes in the same order, whatever they went through.
+impl PartialEq for Snapshot {
+    fn eq(&self, other: &Self) -> bool {
+        self.nodes == other.nodes
+    }
 }
 
 impl Snapshot {
     /// A snapshot of these nodes, in this order.
     pub fn new(nodes: Vec<Arc<NodeInfo>>) -> Self {
         let index = nodes.iter().enumerate().map(|(i, node)| (node.name().clone(), i)).collect();
-        Self { nodes, index: Arc::new(index) }
+        Self { nodes, index: Arc::new(index), generation: 0 }
     }
 
     /// The nodes, in the order in which a cycle visits them.
@@ -52,5 +60,15 @@ impl Snapshot {
             None => return false,
         }
         true
+    }
+
+    /// The last change of the cache that this snapshot has taken in; 0 if it was not made by a cache.
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Sets [`Snapshot::generation`].
+    pub const fn set_generation(&mut self, generation: u64) {
+        self.generation = generation;
     }
 }

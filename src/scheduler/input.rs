@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::api::{Object, Uid};
 use crate::api::objects::Pod;
+use crate::api::{Object, Uid};
 
 use super::effect::{ApiFailure, EffectId};
 

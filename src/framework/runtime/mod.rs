@@ -5,6 +5,7 @@
 
 mod filter;
 mod profile;
+mod queueing_hints;
 mod registry;
 mod reserve;
 mod score;
@@ -18,6 +19,7 @@ use super::plugin::Plugin;
 
 pub use filter::{PluginVerdict, PreFilterOutcome};
 pub use profile::{ProfileError, build_profiles};
+pub use queueing_hints::{QueueingHintFunction, QueueingHintMap};
 pub use registry::{FactoryContext, PluginFactory, Registry, RegistryError};
 pub use score::{PluginScores, ScoreOutcome};
 
