@@ -150,6 +150,31 @@ fn is_null(nodes: &[Node<'_>], index: usize) -> bool {
     }
 }
 
+/// Finds the place of a field of an object that was read before, by reading its part of the text again.
+pub(super) fn locate(text: &str, offset: usize, path: &[Segment]) -> Option<usize> {
+    let (base, part) = split(text).into_iter().rfind(|(base, _)| *base <= offset)?;
+    locate_in(Json::new(part, base), offset, path).or_else(|| locate_in(Yaml::new(part, base), offset, path))
+}
+
+fn locate_in<'a>(mut events: impl Events<'a>, offset: usize, path: &[Segment]) -> Option<usize> {
+    let mut anchors = Anchors::default();
+    let mut builder = Builder::default();
+    loop {
+        builder.clear();
+        while !builder.feed(events.next().ok()??, &mut anchors).ok()? {}
+        let nodes = &builder.nodes;
+        let is_object = |node: &Node<'_>| node.start as usize == offset && node.value == Value::Map;
+        let Some(mut index) = nodes.iter().position(is_object) else { continue };
+        for segment in path {
+            index = match segment {
+                Segment::Key(key) => get(nodes, index, key)?,
+                Segment::Index(position) => items(nodes, index).nth(*position)?,
+            };
+        }
+        return nodes.get(index).map(|node| node.start as usize);
+    }
+}
+
 /// The items of a list that wait for the kind of the list, which may come after them.
 struct Waiting<'a> {
     nodes: Vec<Node<'a>>,

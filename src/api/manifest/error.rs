@@ -162,6 +162,16 @@ impl ManifestErrors {
     }
 }
 
+impl FromIterator<ManifestError> for ManifestErrors {
+    fn from_iter<I: IntoIterator<Item = ManifestError>>(iter: I) -> Self {
+        let mut errors = Self::default();
+        for error in iter {
+            errors.add(|| error);
+        }
+        errors
+    }
+}
+
 impl fmt::Display for ManifestErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, error) in self.errors.iter().enumerate() {

@@ -72,6 +72,8 @@ pub struct LoadReport {
     pub objects: BTreeMap<Kind, usize>,
     /// How many objects of kinds that the program does not read, by `apiVersion/kind`.
     pub unknown: BTreeMap<String, usize>,
+    /// How many pods among the objects have ended: to a scheduler they do not exist.
+    pub finished_pods: usize,
     /// What is odd but no error; at most 20.
     pub warnings: Vec<String>,
     /// How many warnings there are in all.
@@ -85,20 +87,45 @@ impl LoadReport {
         }
         self.warnings_total += 1;
     }
+
+    /// What a person should know of it, a sentence a line; nothing if all is as usual.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.unknown.is_empty() {
+            let kinds: Vec<String> =
+                self.unknown.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+            notes.push(format!("not read, since no plugin looks at them: {}", kinds.join(", ")));
+        }
+        if self.finished_pods > 0 {
+            notes.push(format!("left out, since they have ended: Pod ({})", self.finished_pods));
+        }
+        notes.extend(self.warnings.iter().cloned());
+        if self.warnings_total > self.warnings.len() {
+            notes.push(format!("and {} more warnings", self.warnings_total - self.warnings.len()));
+        }
+        notes
+    }
 }
 
 impl Loaded {
-    /// An error about an object that was loaded well, with its place in the sources.
-    pub fn error(&self, sources: &[Source], index: usize, path: &str, reason: &str) -> Option<ManifestError> {
+    /// An error about an object that was loaded well. It points at the field, or else at the object.
+    pub fn error(
+        &self,
+        sources: &[Source],
+        index: usize,
+        path: &[Segment],
+        reason: &str,
+    ) -> Option<ManifestError> {
         let origin = self.origins.get(index)?;
         let source = sources.get(origin.source)?;
+        let offset = document::locate(&source.text, origin.offset, path).unwrap_or(origin.offset);
         Some(ManifestError {
             source: source.name.clone(),
             document: origin.document,
             object: object_text(self.objects.get(index)?),
-            path: path.to_owned(),
+            path: path_text(path),
             reason: reason.to_owned(),
-            place: Some(Place::find(&source.text, origin.offset)),
+            place: Some(Place::find(&source.text, offset)),
         })
     }
 }
@@ -148,6 +175,8 @@ pub fn load(sources: &[Source]) -> Result<Loaded, ManifestErrors> {
             }
         }
     }
+    let is_finished = |object: &&Object| matches!(object, Object::Pod(pod) if pod.is_terminal());
+    loaded.report.finished_pods = loaded.objects.iter().filter(is_finished).count();
     if errors.total > 0 { Err(errors) } else { Ok(loaded) }
 }
 

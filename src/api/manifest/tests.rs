@@ -380,13 +380,42 @@ fn of_an_object_that_is_there_twice_the_later_counts() {
 }
 
 #[test]
-fn an_error_found_later_still_points_at_the_object() {
-    let sources = [source("a.yaml", "---\n# x\n---\nkind: Pod\napiVersion: v1\nmetadata: {name: web}\n")];
+fn an_error_found_later_points_at_the_field_or_else_at_the_object() {
+    let list = "---\nkind: List\napiVersion: v1\nitems:\n- kind: Node\n  apiVersion: v1\n  metadata: {name: n1}\n- kind: Pod\n  apiVersion: v1\n  metadata: {name: web}\n  spec:\n    priorityClassName: gold\n";
+    let json = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"db"},"spec":{"containers":[{"name":"c"},{"name":"d"}]}}"#;
+    let sources = [source("a.yaml", list), source("b.json", json)];
     let loaded = load(&sources).unwrap();
-    let error = loaded.error(&sources, 0, "spec.priorityClassName", "there is no such class").unwrap();
+    let path =
+        |keys: &[&str]| -> Vec<Segment> { keys.iter().map(|key| Segment::Key((*key).into())).collect() };
+    let error =
+        loaded.error(&sources, 1, &path(&["spec", "priorityClassName"]), "there is no such class").unwrap();
     assert_eq!(
         error.to_string(),
-        "a.yaml:4:1: document 1: Pod default/web: spec.priorityClassName: there is no such class\n  |\n4 | kind: Pod\n  | ^"
+        "a.yaml:12:24: document 1: Pod default/web: spec.priorityClassName: there is no such class\n   \
+         |\n12 |     priorityClassName: gold\n   |                        ^"
+    );
+    let absent = loaded.error(&sources, 1, &path(&["spec", "priority"]), "odd").unwrap();
+    assert_eq!(absent.place.map(|place| (place.line, place.column)), Some((8, 3)));
+    let mut container = path(&["spec", "containers"]);
+    container.push(Segment::Index(1));
+    let error = loaded.error(&sources, 2, &container, "odd").unwrap();
+    assert_eq!(
+        (error.path.as_str(), error.place.unwrap().column),
+        ("spec.containers[1]", 1 + json.find(r#"{"name":"d"}"#).unwrap())
+    );
+}
+
+#[test]
+fn the_report_says_what_was_left_out() {
+    let loaded = read(
+        "kind: Pod\napiVersion: v1\nmetadata: {name: a}\nstatus: {phase: Succeeded}\n---\nkind: Service\napiVersion: v1\n---\nkind: Service\napiVersion: v1\n---\nkind: Deployment\napiVersion: apps/v1\n",
+    );
+    assert_eq!(
+        loaded.report.notes(),
+        [
+            "not read, since no plugin looks at them: apps/v1/Deployment (1), v1/Service (2)",
+            "left out, since they have ended: Pod (1)"
+        ]
     );
 }
 
