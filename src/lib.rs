@@ -3,6 +3,7 @@
 pub mod api;
 pub mod cache;
 pub mod config;
+pub mod driver;
 pub mod framework;
 pub mod plugins;
 pub mod queue;
