@@ -6,14 +6,14 @@ use std::sync::Arc;
 use schedscope::api::objects::Pod;
 use schedscope::api::{Duration, Str};
 use schedscope::config::ExtensionPoint::{
-    self, Bind, Filter, Permit, PostBind, PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Reserve,
-    Score,
+    self, Bind, Filter, Permit, PostBind, PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort,
+    Reserve, Score,
 };
 use schedscope::framework::runtime::Registry;
 use schedscope::framework::{
     CycleState, FilterPlugin, Framework, Handle, NodeInfo, NodeToStatus, PermitPlugin, Plugin, PodInfo,
-    PostFilterPlugin, PostFilterResult, PreBindPlugin, PreBindPreFlightResult, PreBindProgress, PreEnqueuePlugin,
-    PreFilterPlugin, PreFilterResult, PreScorePlugin, ReservePlugin, ScorePlugin, Status,
+    PostFilterPlugin, PostFilterResult, PreBindPlugin, PreBindPreFlightResult, PreBindProgress,
+    PreEnqueuePlugin, PreFilterPlugin, PreFilterResult, PreScorePlugin, ReservePlugin, ScorePlugin, Status,
 };
 use schedscope::plugins::registry::in_tree_registry;
 

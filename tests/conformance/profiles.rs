@@ -30,8 +30,7 @@ fn effective_plugins(text: &str, gates: &str) -> Result<Effective, String> {
     let registry = full_registry();
     let options = LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name) };
     let config = SchedulerConfig::load(text, options).map_err(|error| error.to_string())?;
-    let profiles =
-        build_profiles(&config.profiles, &registry, &gates).map_err(|error| error.to_string())?;
+    let profiles = build_profiles(&config.profiles, &registry, &gates).map_err(|error| error.to_string())?;
     let of_profile = |framework| {
         let points = ExtensionPoint::ALL.iter().map(|point| {
             let mut name = point.as_str().to_owned();
