@@ -69,8 +69,7 @@ pub(super) fn start_log(args: &ConsoleArgs, ring: &LogRing) -> anyhow::Result<()
                 .append(true)
                 .open(path)
                 .with_context(|| format!("--log-file: opening {}", path.display()))?;
-            let layer =
-                tracing_subscriber::fmt::layer().with_ansi(false).with_writer(Mutex::new(file));
+            let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(Mutex::new(file));
             Some(layer.with_filter(filter()?))
         }
     };

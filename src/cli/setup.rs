@@ -40,8 +40,7 @@ pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup>
     let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
     let gates = FeatureGates::default();
     let registry = in_tree_registry();
-    let options =
-        LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name), leave_out_unbuilt: false };
+    let options = LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name) };
     let configuration = SchedulerConfig::with_defaults(options);
     let profiles: Vec<Framework> = configuration
         .profiles
