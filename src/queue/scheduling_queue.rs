@@ -128,14 +128,14 @@ impl SchedulingQueue {
             && let Some(info) = self.unschedulable.get(&key).cloned()
         {
             for judge in &judges {
-                self.log_judgement(judge, &info, false);
+                self.log.extend(judgement(judge, &info, false));
             }
         }
         for judge in &judges {
             let Some(info) = self.unschedulable.get(&key).cloned() else { break };
             let strategy = judge.strategy(&info);
             if self.log.level == MoveLogLevel::Moves && strategy != QueueingStrategy::Skip {
-                self.log_judgement(judge, &info, false);
+                self.log.extend(judgement(judge, &info, false));
             }
             let queue = self.requeue(env, Arc::unwrap_or_clone(info), strategy, judge.event());
             if queue == QueueName::Active && judge.event() == ClusterEvent::UNSCHEDULED_POD_UPDATE {
@@ -277,7 +277,7 @@ impl SchedulingQueue {
             if self.log.level == MoveLogLevel::Judgements
                 || self.log.level == MoveLogLevel::Moves && strategy != QueueingStrategy::Skip
             {
-                self.log_judgement(&judge, info, true);
+                self.log.extend(judgement(&judge, info, true));
             } else if is_decided {
                 break;
             }
@@ -298,13 +298,15 @@ impl SchedulingQueue {
         if !is_of_interest(env, &event) {
             return;
         }
-        let keys = self
-            .unschedulable
-            .iter()
-            .filter(|(_, info)| pre_check.is_none_or(|check| check(info.pod())))
-            .map(|(key, _)| key.clone())
-            .collect();
-        self.move_pods(env, keys, event, old, new);
+        let judge = Judge::new(env, event, old, new);
+        let candidates = self.unschedulable.iter();
+        let moves = judge_all(
+            candidates.filter(|(_, info)| pre_check.is_none_or(|check| check(info.pod()))),
+            &judge,
+            &mut self.log,
+        );
+        self.move_pods(env, moves, event);
+        self.active.add_event_if_any_in_flight(event, old, new);
     }
 
     /// A pod that is on a node came (`AssignedPodAdd`).
@@ -347,7 +349,12 @@ impl SchedulingQueue {
         for key in &keys {
             self.unschedulable.mark_flushed(key);
         }
-        self.move_pods(env, keys, ClusterEvent::UNSCHEDULABLE_TIMEOUT, None, None);
+        let event = ClusterEvent::UNSCHEDULABLE_TIMEOUT;
+        let judge = Judge::new(env, event, None, None);
+        let candidates = keys.iter().filter_map(|key| Some((key, self.unschedulable.get(key)?)));
+        let moves = judge_all(candidates, &judge, &mut self.log);
+        self.move_pods(env, moves, event);
+        self.active.add_event_if_any_in_flight(event, None, None);
     }
 
     /// When one of the two flushes next has something to do: the first whole second at which a backoff is over, or
@@ -484,48 +491,12 @@ impl SchedulingQueue {
         }
     }
 
-    fn log_judgement(&mut self, judge: &Judge<'_>, info: &QueuedPodInfo, in_flight: bool) {
-        if in_flight && judge.is_update_of_other(info) {
-            return;
-        }
-        let Some(answers) = judge.answers(info) else { return };
-        self.log.push(QueueMove::Judged {
-            pod: info.pod().key(),
-            event: judge.event(),
-            in_flight,
-            answers,
-            strategy: judge.strategy(info),
-        });
-    }
-
-    fn move_pods(
-        &mut self,
-        env: &QueueEnv<'_>,
-        keys: Vec<NamespacedName>,
-        event: ClusterEvent,
-        old: Option<&Object>,
-        new: Option<&Object>,
-    ) {
-        let judge = Judge::new(env, event, old, new);
-        for key in keys {
-            let Some(info) = self.unschedulable.get(&key).map(Arc::clone) else { continue };
-            // What the gating plugin does not listen to cannot open the gate.
-            if info.is_gated() && !info.gating_plugin_events.iter().any(|gating| gating.matches(&event)) {
-                continue;
-            }
-            let strategy = judge.strategy(&info);
-            if self.log.level == MoveLogLevel::Judgements
-                || self.log.level == MoveLogLevel::Moves && strategy != QueueingStrategy::Skip
-            {
-                self.log_judgement(&judge, &info, false);
-            }
-            if strategy == QueueingStrategy::Skip {
-                continue;
-            }
-            self.unschedulable.remove(&key);
+    fn move_pods(&mut self, env: &QueueEnv<'_>, moves: Vec<Move>, event: ClusterEvent) {
+        for Move { key, strategy, judgement } in moves {
+            let Some(info) = self.unschedulable.remove(&key) else { continue };
+            self.log.extend(judgement);
             self.requeue(env, Arc::unwrap_or_clone(info), strategy, event);
         }
-        self.active.add_event_if_any_in_flight(event, old, new);
     }
 
     /// Puts a pod where the judgement sends it (`requeuePodWithQueueingStrategy`) and returns where that is.
@@ -611,6 +582,53 @@ impl SchedulingQueue {
         }
         self.replace(key, info, QueueName::Unschedulable);
     }
+}
+
+/// A pod that an event moves.
+struct Move {
+    key: NamespacedName,
+    strategy: QueueingStrategy,
+    /// How it came to that, for the log.
+    judgement: Option<QueueMove>,
+}
+
+/// Judges an event for pods in unschedulablePods and returns those that it moves.
+fn judge_all<'a>(
+    candidates: impl Iterator<Item = (&'a NamespacedName, &'a Arc<QueuedPodInfo>)>,
+    judge: &Judge<'_>,
+    log: &mut MoveLog,
+) -> Vec<Move> {
+    let event = judge.event();
+    // What the gating plugin does not listen to cannot open the gate.
+    let can_move = |info: &QueuedPodInfo| {
+        !info.is_gated() || info.gating_plugin_events.iter().any(|gating| gating.matches(&event))
+    };
+    let mut moves = Vec::new();
+    for (key, info) in candidates.filter(|(_, info)| can_move(info)) {
+        let strategy = judge.strategy(info);
+        if strategy != QueueingStrategy::Skip {
+            let is_told = log.level >= MoveLogLevel::Moves;
+            let judgement = if is_told { judgement(judge, info, false) } else { None };
+            moves.push(Move { key: key.clone(), strategy, judgement });
+        } else if log.level == MoveLogLevel::Judgements {
+            log.extend(judgement(judge, info, false));
+        }
+    }
+    moves
+}
+
+/// How an event was judged for a pod, for the log; `None` if it is nothing to the pod.
+fn judgement(judge: &Judge<'_>, info: &QueuedPodInfo, in_flight: bool) -> Option<QueueMove> {
+    if in_flight && judge.is_update_of_other(info) {
+        return None;
+    }
+    Some(QueueMove::Judged {
+        pod: info.pod().key(),
+        event: judge.event(),
+        in_flight,
+        answers: judge.answers(info)?,
+        strategy: judge.strategy(info),
+    })
 }
 
 /// Whether any plugin of any profile listens to the event.

@@ -204,8 +204,15 @@ proptest! {
         before.iter().for_each(|op| model.apply(op));
         let (copy, at_copy) = (model.cache.clone(), digest(&model.cache));
         let snapshot = snapshot_of(&mut copy.clone());
-        after.iter().for_each(|op| model.apply(op));
+        for op in &after {
+            model.apply(op);
+            digest(&model.cache);
+        }
         prop_assert_eq!(digest(&copy), at_copy);
+        // A digest does not depend on earlier ones.
+        let mut again = Model::default();
+        before.iter().chain(&after).for_each(|op| again.apply(op));
+        prop_assert_eq!(digest(&model.cache), digest(&again.cache));
         prop_assert_eq!(snapshot_of(&mut { copy }), snapshot);
     }
 }
