@@ -86,10 +86,10 @@ impl fmt::Display for Context {
     }
 }
 
-/// A short word for the footer.
+/// A short word for the footer. Hints stand in the order of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// Hints with a lower rank stand further left and are dropped later.
+    /// Where there is no room for all, those with the highest rank are left out first.
     pub rank: u8,
     /// One word.
     pub label: &'static str,
@@ -142,15 +142,15 @@ macro_rules! actions {
 }
 
 actions! {
-    StepCycle "step-cycle" [Stepper] hint 10 "cycle" "Do the rest of this attempt, or a whole one";
-    StepPhase "step-phase" [Stepper] hint 11 "phase" "Do the next phase of the attempt";
-    RunToOutcome "run-to-outcome" [Stepper] hint 12 "to outcome" "Go on until a pod is bound or rejected";
-    Run "run" [Stepper] hint 13 "run" "Run freely";
+    StepCycle "step-cycle" [Stepper] hint 2 "cycle" "Do the rest of this attempt, or a whole one";
+    StepPhase "step-phase" [Stepper] hint 3 "phase" "Do the next phase of the attempt";
+    RunToOutcome "run-to-outcome" [Stepper] hint 8 "outcome" "Go on until a pod is bound or rejected";
+    Run "run" [Stepper] "Run freely";
     Pause "pause" [Stepper] "Stop running";
-    ToggleRun "toggle-run" [Stepper] hint 14 "run/pause" "Run, or stop running";
+    ToggleRun "toggle-run" [Stepper] hint 4 "run" "Run, or stop running";
     Faster "faster" [Stepper] "Run faster";
     Slower "slower" [Stepper] "Run slower";
-    AdvanceToTimeout "advance-to-timeout" [Stepper] hint 15 "next timeout" "Move simulated time to the next moment at which something happens by itself";
+    AdvanceToTimeout "advance-to-timeout" [Stepper] hint 9 "timeout" "Move simulated time to the next moment at which something happens by itself";
     AdvanceBy "advance-by" [Stepper] "Move simulated time by a duration that you type";
 
     SelectNext "select-next" [List] "Select the next row";
@@ -161,21 +161,21 @@ actions! {
     PageUp "page-up" [List] "Go a page up";
     ScrollLeft "scroll-left" [List] "Scroll left";
     ScrollRight "scroll-right" [List] "Scroll right";
-    Open "open" [List] hint 30 "open" "Go into the selected thing";
+    Open "open" [List] hint 7 "open" "Go into the selected thing";
     NextSection "next-section" [List] "Go to the next section of the pane";
     PreviousSection "previous-section" [List] "Go to the section before";
-    Fold "fold" [Cycle Matrix Nodes Details] "Fold the selected row, or go to the row that it belongs to";
-    Unfold "unfold" [Cycle Matrix Nodes Details] "Unfold the selected row";
-    ToggleFold "toggle-fold" [Cycle Matrix Nodes Details] hint 33 "fold" "Fold or unfold the selected row";
+    Fold "fold" [Cycle Matrix Nodes] "Fold the selected row, or go to the row that it belongs to";
+    Unfold "unfold" [Cycle Matrix Nodes] "Unfold the selected row";
+    ToggleFold "toggle-fold" [Cycle Matrix Nodes] hint 11 "fold" "Fold or unfold the selected row";
     FoldAll "fold-all" [Cycle Matrix Nodes] "Fold everything";
     UnfoldAll "unfold-all" [Cycle Matrix Nodes] "Unfold everything";
-    NextMode "next-mode" [Queues Cycle Matrix Waiting Nodes Details Log] hint 32 "mode" "Show the pane's next mode";
-    PreviousMode "previous-mode" [Queues Cycle Matrix Waiting Nodes Details Log] "Show the pane's mode before";
+    NextMode "next-mode" [Matrix Nodes Details Log] hint 10 "mode" "Show the pane's next mode";
+    PreviousMode "previous-mode" [Matrix Nodes Details Log] "Show the pane's mode before";
     NextSort "next-sort" [Matrix Nodes] "Put the rows in the next order";
-    ToggleFollow "toggle-follow" [Log Details] hint 34 "follow" "Follow what is newest, or stay";
+    ToggleFollow "toggle-follow" [Log Details] hint 12 "follow" "Follow what is newest, or stay";
 
-    AddPod "add-pod" [Global] hint 40 "add pod" "Add a pod from a template";
-    Delete "delete" [Global] hint 41 "delete" "Delete the selected pod or node, after asking once";
+    AddPod "add-pod" [Global] hint 14 "add" "Add a pod from a template";
+    Delete "delete" [Global] hint 15 "delete" "Delete the selected pod or node, after asking once";
     ToggleCordon "toggle-cordon" [Global] "Cordon or uncordon the selected node";
     CopyName "copy-name" [Global] "Copy the name of the selected thing";
 
@@ -186,12 +186,12 @@ actions! {
     FocusMatrix "focus-matrix" [Global] "Go to the matrix of nodes and plugins";
     FocusWaiting "focus-waiting" [Global] "Go to the waiting pods and binding cycles";
     FocusNodes "focus-nodes" [Global] "Go to the nodes";
-    FocusDetails "focus-details" [Global] hint 31 "details" "Go to the details of the selected thing";
+    FocusDetails "focus-details" [Global] "Go to the details of the selected thing";
     FocusLog "focus-log" [Global] "Go to the events and log lines";
-    Zoom "zoom" [Global] hint 35 "zoom" "Give the focused pane the whole screen, or give it back";
-    StartFilter "start-filter" [Global] hint 20 "find" "Find in the focused pane";
-    OpenPalette "open-palette" [Global] hint 21 "command" "Type a command";
-    OpenHelp "open-help" [Global] hint 22 "help" "Show the keys of the focused pane";
+    Zoom "zoom" [Global] hint 13 "zoom" "Give the focused pane the whole screen, or give it back";
+    StartFilter "start-filter" [Global] hint 5 "find" "Find in the focused pane";
+    OpenPalette "open-palette" [Global] hint 6 "command" "Type a command";
+    OpenHelp "open-help" [Global] hint 1 "help" "Show the keys of the focused pane";
     Back "back" [Global] "Come out: clear the filter, or give back the whole screen";
     ThemeDark "theme-dark" [Global] palette true "Use the dark theme";
     ThemeLight "theme-light" [Global] palette true "Use the light theme";
@@ -199,11 +199,11 @@ actions! {
     Suspend "suspend" [Global] "Go to the shell; `fg` comes back";
     Quit "quit" [Global] "Quit";
 
-    Close "close" [Overlay] hint 50 "close" "Close the overlay";
-    Accept "accept" [Overlay Confirm TextInput] hint 49 "accept" "Do it";
-    Refuse "refuse" [Confirm] hint 50 "no" "Leave it";
-    Cancel "cancel" [TextInput] hint 51 "cancel" "Leave without doing anything";
-    Complete "complete" [TextInput] hint 50 "complete" "Complete what is typed";
+    Close "close" [Overlay] hint 2 "close" "Close the overlay";
+    Accept "accept" [Overlay Confirm TextInput] hint 1 "accept" "Do it";
+    Refuse "refuse" [Confirm] hint 2 "no" "Leave it";
+    Cancel "cancel" [TextInput] hint 2 "cancel" "Leave without doing anything";
+    Complete "complete" [TextInput] hint 3 "complete" "Complete what is typed";
     HistoryPrevious "history-previous" [TextInput] "Go up: to the suggestion or the line typed before";
     HistoryNext "history-next" [TextInput] "Go down: to the next suggestion or line";
     CursorLeft "cursor-left" [TextInput] "Move the cursor left";

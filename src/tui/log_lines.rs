@@ -3,8 +3,16 @@
 //! The sending side never waits and never grows without bound: what does not fit is dropped, counted and shown.
 
 use std::collections::VecDeque;
+use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
+
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+
+use crate::api::Time;
 
 /// How many lines are kept on either side.
 const CAPACITY: usize = 2_000;
@@ -29,6 +37,8 @@ pub enum LogLevel {
 pub struct LogLine {
     /// When, by the wall clock.
     pub at: SystemTime,
+    /// What time it was in the session when the console took the line.
+    pub seen: Time,
     /// How grave it is.
     pub level: LogLevel,
     /// The module that says it.
@@ -44,6 +54,8 @@ pub struct LogLines {
     pub lines: VecDeque<LogLine>,
     /// How many have been let go to stay within bounds.
     pub n_dropped: u64,
+    /// The time in the session, which new lines are given.
+    pub now: Time,
 }
 
 #[derive(Debug, Default)]
@@ -85,11 +97,101 @@ impl LogRing {
         let new = std::mem::take(&mut shared.lines);
         drop(shared);
         let is_any = !new.is_empty();
-        lines.lines.extend(new);
+        let now = lines.now;
+        lines.lines.extend(new.into_iter().map(|line| LogLine { seen: now, ..line }));
         while lines.lines.len() > CAPACITY {
             lines.lines.pop_front();
             lines.n_dropped += 1;
         }
         is_any
+    }
+}
+
+/// Puts every event into the ring: message first, then the other fields.
+impl<S: Subscriber> Layer<S> for LogRing {
+    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+        let mut text = LineText::default();
+        event.record(&mut text);
+        let metadata = event.metadata();
+        let level = match *metadata.level() {
+            Level::TRACE => LogLevel::Trace,
+            Level::DEBUG => LogLevel::Debug,
+            Level::INFO => LogLevel::Info,
+            Level::WARN => LogLevel::Warn,
+            Level::ERROR => LogLevel::Error,
+        };
+        let target = metadata.target().to_owned();
+        let text = text.message + &text.fields;
+        self.push(LogLine { at: SystemTime::now(), seen: Time::ZERO, level, target, text });
+    }
+}
+
+#[derive(Default)]
+struct LineText {
+    message: String,
+    fields: String,
+}
+
+impl Visit for LineText {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // Writing to a String fails only if the value's own formatting does; then it is left out.
+        let _ = match field.name() {
+            "message" => write!(self.message, "{value:?}"),
+            name => write!(self.fields, " {name}={value:?}"),
+        };
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "message" => self.message.push_str(value),
+            name => drop(write!(self.fields, " {name}={value}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing_subscriber::layer::SubscriberExt;
+
+    use super::*;
+
+    fn line(text: &str) -> LogLine {
+        LogLine {
+            at: SystemTime::UNIX_EPOCH,
+            seen: Time::ZERO,
+            level: LogLevel::Info,
+            target: "t".to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_dropped_and_counted() {
+        let ring = LogRing::default();
+        for n in 0..CAPACITY + 3 {
+            ring.push(line(&n.to_string()));
+        }
+        let mut lines = LogLines::default();
+        assert!(ring.drain_into(&mut lines));
+        assert!(!ring.drain_into(&mut lines));
+        assert_eq!((lines.lines.len(), lines.n_dropped), (CAPACITY, 3));
+        assert_eq!(lines.lines.front().map(|line| line.text.as_str()), Some("3"));
+        ring.push(line("last"));
+        ring.drain_into(&mut lines);
+        assert_eq!((lines.lines.len(), lines.n_dropped), (CAPACITY, 4));
+    }
+
+    #[test]
+    fn events_come_with_their_fields() {
+        let ring = LogRing::default();
+        let subscriber = tracing_subscriber::registry().with(ring.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::warn!(target: "driver", pod = "shop/web", n = 3, "left out");
+        });
+        let mut lines = LogLines::default();
+        ring.drain_into(&mut lines);
+        let line = &lines.lines[0];
+        assert_eq!((line.level, line.target.as_str()), (LogLevel::Warn, "driver"));
+        assert_eq!(line.text, "left out pod=shop/web n=3");
     }
 }

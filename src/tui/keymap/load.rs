@@ -68,8 +68,10 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(&mut self) -> Vec<(Binding, Range<usize>)> {
         let (table, errors) = DeTable::parse_recoverable(self.text);
-        for error in errors {
+        // What follows a mistake in the syntax is guesswork: only the first is worth a message.
+        if let Some(error) = errors.first() {
             self.error(error.span().unwrap_or_default(), error.message().to_owned());
+            return Vec::new();
         }
         let mut found = Vec::new();
         for (name, value) in table.get_ref() {

@@ -22,7 +22,9 @@ use super::theme::Theme;
 use super::widgets::glyphs::Glyphs;
 
 pub mod cycle;
+pub mod details;
 pub mod find;
+pub mod log;
 pub mod matrix;
 pub mod names;
 pub mod nodes;
@@ -65,6 +67,19 @@ impl PaneId {
             Self::Nodes => "nodes",
             Self::Details => "details",
             Self::Log => "log",
+        }
+    }
+
+    /// The question that it answers, for the help.
+    pub const fn question(self) -> &'static str {
+        match self {
+            Self::Queues => "What is tried next, what waits, and for what?",
+            Self::Cycle => "What is happening in this attempt, and what comes next?",
+            Self::Matrix => "Which node fails where? Which one wins, and by how much?",
+            Self::Waiting => "Who is held in Permit or on the way to a node, by whom, and until when?",
+            Self::Nodes => "Who is on which node, what is free there, and what does it refuse?",
+            Self::Details => "What is there to know about the selected thing?",
+            Self::Log => "What happened, and what did the program itself do?",
         }
     }
 
@@ -155,7 +170,7 @@ pub enum Request {
     Notice(NoticeLevel, String),
     /// A text for the clipboard.
     Copy(String),
-    /// Another action, as if its key had been pressed.
+    /// An action of the shell, such as [`Action::StartFilter`].
     Action(Action),
 }
 

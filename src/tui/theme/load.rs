@@ -177,7 +177,8 @@ impl Reader<'_> {
         let mut raw = RawTheme::default();
         let text = self.text;
         let (table, errors) = DeTable::parse_recoverable(text);
-        for error in errors {
+        // What follows the first mistake in the syntax is guesswork: only that one is worth a warning.
+        if let Some(error) = errors.first() {
             self.warn(error.span().unwrap_or_default(), error.message().to_owned());
         }
         for (key, value) in table.get_ref() {

@@ -4,5 +4,6 @@ pub mod bar;
 pub mod cursor;
 pub mod frame;
 pub mod glyphs;
+pub mod line_editor;
 pub mod table;
 pub mod text;
