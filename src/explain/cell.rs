@@ -142,8 +142,8 @@ fn not_evaluated(filter: &FilterTrace) -> String {
     }
 }
 
-/// Why a Filter plugin answered Skip at PreFilter.
-pub(super) fn skip_reason(plugin: &str) -> &'static str {
+/// Why a Filter plugin answers Skip at PreFilter.
+pub fn skip_reason(plugin: &str) -> &'static str {
     match plugin {
         names::NODE_AFFINITY => "the pod has no node affinity and the profile adds none",
         names::NODE_PORTS => "the pod asks for no port of the host",

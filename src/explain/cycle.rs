@@ -211,8 +211,8 @@ pub fn preemption(evidence: &PreemptionEvidence) -> String {
     format!("preemption on {selected}{cost}{by}")
 }
 
-/// `2 pods (batch/train-3 prio 0, batch/train-4 prio 0), 1 PDB violated`
-pub(super) fn victims(candidate: &Candidate) -> String {
+/// The victims of a candidate: `2 pods (batch/train-3 prio 10 and batch/train-4 prio 0)`.
+pub fn victims(candidate: &Candidate) -> String {
     let pods = &candidate.victims.pods;
     if pods.is_empty() {
         return String::from("no pod: the room is being made already");

@@ -348,7 +348,7 @@ fn affinity_passed(pod: &PodInfo, node: &NodeInfo) -> String {
     }
 }
 
-fn describe_port(port: &HostPort) -> String {
+pub(super) fn describe_port(port: &HostPort) -> String {
     if port.ip.as_ref() == "0.0.0.0" {
         format!("{}/{}", port.port, port.protocol)
     } else {

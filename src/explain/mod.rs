@@ -10,14 +10,16 @@ mod cell;
 mod cycle;
 mod filter;
 mod node;
+mod rules;
 mod score;
 mod selectors;
 mod story;
 
-pub use cell::{CellExplanation, CellPoint, cell, no_filter};
-pub use cycle::{leader, margins, next_phase, preemption, selection, short_reason, verdict_so_far};
+pub use cell::{CellExplanation, CellPoint, cell, no_filter, skip_reason};
+pub use cycle::{leader, margins, next_phase, preemption, selection, short_reason, verdict_so_far, victims};
 pub use filter::requests;
 pub use node::{NodeSummary, ResourceUse, node, resource_uses};
+pub use rules::{Rule, rules};
 pub use score::no_scores;
 pub use story::{PodPlace, PodStory, first_in_queue, place_of, pod_story};
 

@@ -164,13 +164,13 @@ actions! {
     Open "open" [List] hint 7 "open" "Go into the selected thing";
     NextSection "next-section" [List] "Go to the next section of the pane";
     PreviousSection "previous-section" [List] "Go to the section before";
-    Fold "fold" [Cycle Matrix Nodes Details] "Fold the selected row, or go to the row that it belongs to";
-    Unfold "unfold" [Cycle Matrix Nodes Details] "Unfold the selected row";
-    ToggleFold "toggle-fold" [Cycle Matrix Nodes Details] hint 11 "fold" "Fold or unfold the selected row";
+    Fold "fold" [Cycle Matrix Nodes] "Fold the selected row, or go to the row that it belongs to";
+    Unfold "unfold" [Cycle Matrix Nodes] "Unfold the selected row";
+    ToggleFold "toggle-fold" [Cycle Matrix Nodes] hint 11 "fold" "Fold or unfold the selected row";
     FoldAll "fold-all" [Cycle Matrix Nodes] "Fold everything";
     UnfoldAll "unfold-all" [Cycle Matrix Nodes] "Unfold everything";
-    NextMode "next-mode" [Queues Cycle Matrix Waiting Nodes Details Log] hint 10 "mode" "Show the pane's next mode";
-    PreviousMode "previous-mode" [Queues Cycle Matrix Waiting Nodes Details Log] "Show the pane's mode before";
+    NextMode "next-mode" [Matrix Nodes Details Log] hint 10 "mode" "Show the pane's next mode";
+    PreviousMode "previous-mode" [Matrix Nodes Details Log] "Show the pane's mode before";
     NextSort "next-sort" [Matrix Nodes] "Put the rows in the next order";
     ToggleFollow "toggle-follow" [Log Details] hint 12 "follow" "Follow what is newest, or stay";
 

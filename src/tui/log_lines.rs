@@ -12,6 +12,8 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
+use crate::api::Time;
+
 /// How many lines are kept on either side.
 const CAPACITY: usize = 2_000;
 
@@ -35,6 +37,8 @@ pub enum LogLevel {
 pub struct LogLine {
     /// When, by the wall clock.
     pub at: SystemTime,
+    /// What time it was in the session when the console took the line.
+    pub seen: Time,
     /// How grave it is.
     pub level: LogLevel,
     /// The module that says it.
@@ -50,6 +54,8 @@ pub struct LogLines {
     pub lines: VecDeque<LogLine>,
     /// How many have been let go to stay within bounds.
     pub n_dropped: u64,
+    /// The time in the session, which new lines are given.
+    pub now: Time,
 }
 
 #[derive(Debug, Default)]
@@ -91,7 +97,8 @@ impl LogRing {
         let new = std::mem::take(&mut shared.lines);
         drop(shared);
         let is_any = !new.is_empty();
-        lines.lines.extend(new);
+        let now = lines.now;
+        lines.lines.extend(new.into_iter().map(|line| LogLine { seen: now, ..line }));
         while lines.lines.len() > CAPACITY {
             lines.lines.pop_front();
             lines.n_dropped += 1;
@@ -114,7 +121,8 @@ impl<S: Subscriber> Layer<S> for LogRing {
             Level::ERROR => LogLevel::Error,
         };
         let target = metadata.target().to_owned();
-        self.push(LogLine { at: SystemTime::now(), level, target, text: text.message + &text.fields });
+        let text = text.message + &text.fields;
+        self.push(LogLine { at: SystemTime::now(), seen: Time::ZERO, level, target, text });
     }
 }
 
@@ -150,6 +158,7 @@ mod tests {
     fn line(text: &str) -> LogLine {
         LogLine {
             at: SystemTime::UNIX_EPOCH,
+            seen: Time::ZERO,
             level: LogLevel::Info,
             target: "t".to_owned(),
             text: text.to_owned(),

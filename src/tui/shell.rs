@@ -147,8 +147,8 @@ impl Shell {
             shared: PaneId::Matrix,
             beside: PaneId::Cycle,
         };
-        let world =
-            World { view, changes: Changes::default(), log: LogLines::default(), now: Duration::ZERO };
+        let log = LogLines { now: view.scheduler.now, ..LogLines::default() };
+        let world = World { view, changes: Changes::default(), log, now: Duration::ZERO };
         let mut shell = Self {
             panes,
             focus: Focus { arrangement, came_from: None, filters: Default::default() },
@@ -186,6 +186,7 @@ impl Shell {
     pub fn on_view(&mut self, view: Arc<SessionView>) {
         let old = std::mem::replace(&mut self.world.view, view);
         let new = Arc::clone(&self.world.view);
+        self.world.log.now = new.scheduler.now;
         if !self.look.is_motion_reduced && !Arc::ptr_eq(&old.scheduler, &new.scheduler) {
             self.world.changes = Changes::between(&old, &new, self.world.now);
         }

@@ -22,7 +22,9 @@ use super::theme::Theme;
 use super::widgets::glyphs::Glyphs;
 
 pub mod cycle;
+pub mod details;
 pub mod find;
+pub mod log;
 pub mod matrix;
 pub mod names;
 pub mod nodes;

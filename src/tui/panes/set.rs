@@ -1,19 +1,23 @@
 //! The panes of the console, put together.
 
 use super::Pane;
-use super::PaneId;
-use super::placeholder::PlaceholderPane;
+use super::cycle::CyclePane;
+use super::details::DetailsPane;
+use super::log::LogPane;
+use super::matrix::MatrixPane;
+use super::nodes::NodesPane;
 use super::queues::QueuesPane;
+use super::waiting::WaitingPane;
 
-/// One of each, in the order of [`PaneId::ALL`].
+/// One of each, in the order of [`PaneId::ALL`](super::PaneId::ALL).
 pub fn all() -> [Box<dyn Pane>; 7] {
     [
         Box::new(QueuesPane::new()),
-        Box::new(PlaceholderPane::new(PaneId::Cycle)),
-        Box::new(PlaceholderPane::new(PaneId::Matrix)),
-        Box::new(PlaceholderPane::new(PaneId::Waiting)),
-        Box::new(PlaceholderPane::new(PaneId::Nodes)),
-        Box::new(PlaceholderPane::new(PaneId::Details)),
-        Box::new(PlaceholderPane::new(PaneId::Log)),
+        Box::new(CyclePane::new()),
+        Box::new(MatrixPane::new()),
+        Box::new(WaitingPane::new()),
+        Box::new(NodesPane::new()),
+        Box::new(DetailsPane::new()),
+        Box::new(LogPane::new()),
     ]
 }
