@@ -99,7 +99,7 @@ impl Scheduler {
         }
     }
 
-    /// Does one stage. True if another one may follow at once.
+    /// Does one stage. False if the cycle stands where it stood.
     pub(super) fn advance_binding_cycle(&mut self, uid: &Uid) -> bool {
         let Some(index) = self.binding_cycles.iter().position(|b| b.cycle.queued.uid() == uid) else {
             return false;
@@ -107,7 +107,8 @@ impl Scheduler {
         let mut binding = self.binding_cycles.remove(index);
         let profiles = Arc::clone(&self.world.profiles);
         let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) else { return false };
-        let progress = match binding.stage {
+        let stage = binding.stage;
+        let progress = match stage {
             BindingStage::Begin => self.begin_binding(&mut binding, framework),
             BindingStage::WaitOnPermit => self.wait_on_permit(&mut binding),
             BindingStage::PreBind => self.pre_bind(&mut binding, framework),
@@ -128,8 +129,9 @@ impl Scheduler {
                 true
             }
             Progress::Blocked => {
+                let has_moved = binding.stage != stage;
                 self.binding_cycles.insert(index, binding);
-                false
+                has_moved
             }
             Progress::Bound => {
                 self.counts.bound += 1;
