@@ -5,6 +5,8 @@
 //! not here: the evictions themselves, which the core carries out ([`HandleRequest::Preempt`]).
 
 mod candidates;
+#[cfg(test)]
+mod tests;
 mod victims;
 
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use std::sync::Arc;
 pub use candidates::{best_candidates, pick_candidate};
 pub use victims::DisruptionBudget;
 
+use crate::api::NamespacedName;
 use crate::api::objects::Pod;
 use crate::config::plugin_args::DefaultPreemptionArgs;
 use crate::config::{FeatureGates, Gate};
