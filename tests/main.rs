@@ -2,4 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 mod conformance;
+mod explain;
+mod support;
 mod tidy;
+mod tui;

@@ -6,3 +6,5 @@
 pub mod admission;
 pub mod api;
 pub mod edits;
+pub mod sample;
+pub mod simulator;
