@@ -1,0 +1,4 @@
+//! The screen.
+
+mod bytes;
+pub mod console;
