@@ -4,5 +4,6 @@ pub mod api;
 pub mod cache;
 pub mod config;
 pub mod framework;
+pub mod plugins;
 pub mod queue;
 pub mod scheduler;

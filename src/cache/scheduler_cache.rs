@@ -83,13 +83,9 @@ impl Cache {
         let name = node.name().clone();
         let images = Arc::make_mut(&mut self.images);
         if let Some(old) = self.nodes.get(&name).and_then(|entry| entry.info.node()) {
-            if old.status.images != node.status.images {
-                images.remove_node(old);
-                images.add_node(&node);
-            }
-        } else {
-            images.add_node(&node);
+            images.remove_node(old);
         }
+        images.add_node(&node);
         Arc::make_mut(&mut self.tree).add_or_update(&node);
         let entry = self.change_node(&name, |info| info.set_node(node));
         entry.image_version = None;

@@ -3,6 +3,7 @@
 //! Mirrors `pkg/scheduler/backend/queue/scheduling_queue.go` with queueing hints, which have been locked on since
 //! v1.34. Not here: pod groups, metrics, and waiting for a pod to come.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -428,7 +429,7 @@ impl SchedulingQueue {
 
     /// A pod by uid and the queue that it is in; `None` if it is in flight or unknown.
     pub fn get(&self, uid: &Uid) -> Option<(&QueuedPodInfo, QueueName)> {
-        self.locate(self.keys.get(uid)?)
+        self.locate(self.keys.get(uid)?).filter(|(info, _)| info.uid() == uid)
     }
 
     /// Whether the pod is in flight.
@@ -624,8 +625,10 @@ fn run_pre_enqueue_plugins(env: &QueueEnv<'_>, info: &mut QueuedPodInfo) {
             .filter_map(|plugin| plugin.as_pre_enqueue())
             .find(|plugin| !plugin.pre_enqueue(&handle, &pod).is_success());
         if let Some(plugin) = holds {
-            let events = env.profiles.values().flat_map(|profile| profile.hints.events_of(plugin.name()));
-            info.gating_plugin_events = events.collect();
+            let profiles = env.profiles.values();
+            let events: BTreeSet<ClusterEvent> =
+                profiles.flat_map(|profile| profile.hints.events_of(plugin.name())).collect();
+            info.gating_plugin_events = events.into_iter().collect();
             info.gating_plugin = plugin.name().into();
             info.unschedulable_plugins.insert(plugin.name().into());
             return;
