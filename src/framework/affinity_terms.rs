@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::api::objects::{Labels, Pod, PodAffinityTerm, WeightedPodAffinityTerm};
+use crate::api::objects::{Labels, Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm};
 use crate::api::selector::SelectorError;
 use crate::api::{ObjectStore, Selector, Str};
 
@@ -120,6 +120,21 @@ impl PodAffinityTerms {
             several => Some(format!("[{}]", several.join(", "))),
         };
         Some(terms)
+    }
+
+    /// Only the required terms of a pod, affinity and anti-affinity (`GetAffinityTerms`).
+    ///
+    /// # Errors
+    /// A term cannot be parsed.
+    pub fn required_of(pod: &Pod) -> Result<(Vec<AffinityTerm>, Vec<AffinityTerm>), SelectorError> {
+        let parsed = |affinity: Option<&PodAffinity>| {
+            affinity.map_or(Ok(Vec::new()), |affinity| required(&pod.metadata.namespace, &affinity.required))
+        };
+        let affinity = pod.spec.affinity.as_ref();
+        Ok((
+            parsed(affinity.and_then(|affinity| affinity.pod_affinity.as_ref()))?,
+            parsed(affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref()))?,
+        ))
     }
 }
 

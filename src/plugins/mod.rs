@@ -9,6 +9,7 @@ pub mod default_preemption;
 mod fixtures;
 pub mod helper;
 pub mod image_locality;
+pub mod inter_pod_affinity;
 pub mod names;
 pub mod node_affinity;
 pub mod node_name;

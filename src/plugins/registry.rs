@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::default_binder::DefaultBinder;
 use super::default_preemption::DefaultPreemption;
 use super::image_locality::ImageLocality;
+use super::inter_pod_affinity::InterPodAffinity;
 use super::names;
 use super::node_affinity::NodeAffinity;
 use super::node_name::NodeName;
@@ -20,6 +21,7 @@ use crate::config::Gate;
 use crate::config::plugin_args::{
     DefaultPreemptionArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs, NodeResourcesFitArgs,
 };
+use crate::config::topology_args::InterPodAffinityArgs;
 use crate::framework::Plugin;
 use crate::framework::runtime::{FactoryContext, Registry};
 
@@ -50,6 +52,9 @@ const IN_TREE: &[(&str, Factory)] = &[
     (names::DEFAULT_PREEMPTION, |args, context| {
         let args = DefaultPreemptionArgs::from_value(args, "").map_err(text)?;
         made(DefaultPreemption::new(args, context.gates))
+    }),
+    (names::INTER_POD_AFFINITY, |args, _| {
+        made(InterPodAffinity::new(InterPodAffinityArgs::from_value(args, "").map_err(text)?))
     }),
     (names::NODE_RESOURCES_BALANCED_ALLOCATION, |args, context| {
         let args = NodeResourcesBalancedAllocationArgs::from_value(args, "").map_err(text)?;
