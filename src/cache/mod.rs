@@ -10,6 +10,6 @@ mod image_states;
 mod node_tree;
 mod scheduler_cache;
 #[cfg(test)]
-mod snapshot_tests;
+mod tests;
 
 pub use scheduler_cache::{Cache, CacheError};

@@ -54,11 +54,9 @@ pub enum ConfigError {
 pub struct LoadOptions<'a> {
     /// The feature gates, which add default plugins.
     pub gates: &'a FeatureGates,
-    /// Whether there is a plugin of that name. A default plugin that is not there is left out.
+    /// Whether there is a plugin of that name. A default plugin that is not there is left out; a configuration
+    /// that names a plugin of kube-scheduler that is not there is refused.
     pub has_plugin: &'a dyn Fn(&str) -> bool,
-    /// Plugins of kube-scheduler that are not there are left out also where the configuration names them;
-    /// without this it is refused.
-    pub leave_out_unbuilt: bool,
 }
 
 #[derive(Deserialize)]
@@ -259,18 +257,20 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    /// Whether the plugin belongs to kube-scheduler and is not built; notes it then.
-    fn leaves_out(&mut self, name: &str) -> bool {
-        let leaves_out = !(self.options.has_plugin)(name) && plugin_names::is_in_tree(name);
-        if leaves_out {
-            self.left_out.insert(name.to_owned());
-        }
-        leaves_out
+    fn is_unbuilt(&self, name: &str) -> bool {
+        !(self.options.has_plugin)(name) && plugin_names::is_in_tree(name)
     }
 
+    /// The default plugins that are built; notes the others.
     fn built_defaults(&mut self) -> Plugins {
         let mut defaults = default_plugins(self.options.gates);
-        defaults.multi_point.enabled.retain(|plugin| !self.leaves_out(&plugin.name));
+        defaults.multi_point.enabled.retain(|plugin| {
+            let is_unbuilt = self.is_unbuilt(&plugin.name);
+            if is_unbuilt {
+                self.left_out.insert(plugin.name.clone());
+            }
+            !is_unbuilt
+        });
         defaults
     }
 
@@ -297,9 +297,10 @@ impl Loader<'_> {
             let path = index(&child(path, "pluginConfig"), i);
             if plugin_config.iter().any(|earlier| earlier.name == config.name) {
                 errors.push(FieldError::duplicate(path, &config.name));
-            } else if !self.is_refused(&config.name, &path)? {
-                plugin_config.push(PluginConfig { name: config.name, args: config.args });
+                continue;
             }
+            self.check_built(&config.name, &path)?;
+            plugin_config.push(PluginConfig { name: config.name, args: config.args });
         }
         Ok(Profile {
             scheduler_name: Str::from(scheduler_name),
@@ -309,18 +310,15 @@ impl Loader<'_> {
         })
     }
 
-    /// True if a plugin that is named at `path` is to be left out.
-    fn is_refused(&mut self, name: &str, path: &str) -> Result<bool, ConfigError> {
-        if !self.leaves_out(name) {
-            return Ok(false);
+    /// Refuses a plugin that is named at `path`, belongs to kube-scheduler and is not built.
+    fn check_built(&self, name: &str, path: &str) -> Result<(), ConfigError> {
+        if self.is_unbuilt(name) {
+            return Err(ConfigError::NotBuilt { path: path.to_owned(), what: format!("plugin {name:?}") });
         }
-        if self.options.leave_out_unbuilt {
-            return Ok(true);
-        }
-        Err(ConfigError::NotBuilt { path: path.to_owned(), what: format!("plugin {name:?}") })
+        Ok(())
     }
 
-    fn plugins(&mut self, raw: RawPlugins, path: &str) -> Result<Plugins, ConfigError> {
+    fn plugins(&self, raw: RawPlugins, path: &str) -> Result<Plugins, ConfigError> {
         let mut plugins = Plugins::default();
         for (set, name) in
             [(raw.placement_generate, "placementGenerate"), (raw.placement_score, "placementScore")]
@@ -348,13 +346,12 @@ impl Loader<'_> {
     }
 
     /// Disabled plugins need not be there, so that a configuration may switch off what is not built.
-    fn plugin_set(&mut self, raw: Option<RawPluginSet>, path: &str) -> Result<PluginSet, ConfigError> {
+    fn plugin_set(&self, raw: Option<RawPluginSet>, path: &str) -> Result<PluginSet, ConfigError> {
         let raw = raw.unwrap_or_default();
         let mut set = PluginSet::default();
         for (i, plugin) in raw.enabled.unwrap_or_default().into_iter().enumerate() {
-            if !self.is_refused(&plugin.name, &index(&child(path, "enabled"), i))? {
-                set.enabled.push(PluginRef { name: plugin.name, weight: plugin.weight.unwrap_or(0) });
-            }
+            self.check_built(&plugin.name, &index(&child(path, "enabled"), i))?;
+            set.enabled.push(PluginRef { name: plugin.name, weight: plugin.weight.unwrap_or(0) });
         }
         set.disabled.extend(raw.disabled.unwrap_or_default().into_iter().map(|plugin| plugin.name));
         Ok(set)
@@ -369,16 +366,16 @@ mod tests {
 
     const HEAD: &str = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
 
-    fn load(body: &str, leave_out_unbuilt: bool) -> Result<SchedulerConfig, ConfigError> {
+    fn load(body: &str) -> Result<SchedulerConfig, ConfigError> {
         let has_plugin = |name: &str| name != "VolumeBinding";
         let gates = FeatureGates::default();
-        let options = LoadOptions { gates: &gates, has_plugin: &has_plugin, leave_out_unbuilt };
+        let options = LoadOptions { gates: &gates, has_plugin: &has_plugin };
         SchedulerConfig::load(&format!("{HEAD}{body}"), options)
     }
 
     #[test]
     fn defaults_of_v1() {
-        let config = load("", false).unwrap();
+        let config = load("").unwrap();
         assert_eq!(config.parallelism, 16);
         assert_eq!(config.percentage_of_nodes_to_score, 0);
         assert_eq!(config.pod_initial_backoff, Duration::from_secs(1));
@@ -390,16 +387,14 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_that_is_not_built_is_refused_where_it_is_named_unless_asked_for() {
+    fn a_plugin_that_is_not_built_is_refused_where_it_is_enabled() {
         let body = "profiles:\n- plugins: {filter: {enabled: [{name: VolumeBinding}]}}\n";
         assert_eq!(
-            load(body, false).unwrap_err().to_string(),
+            load(body).unwrap_err().to_string(),
             "profiles[0].plugins.filter.enabled[0]: plugin \"VolumeBinding\" is not built yet"
         );
-        let config = load(body, true).unwrap();
-        assert!(config.profiles[0].plugins.at(ExtensionPoint::Filter).enabled.is_empty());
         let disabled = "profiles:\n- plugins: {multiPoint: {disabled: [{name: VolumeBinding}]}}\n";
-        assert!(load(disabled, false).is_ok());
+        assert!(load(disabled).is_ok());
     }
 
     #[test]
@@ -407,7 +402,6 @@ mod tests {
         let text = load(
             "parallelism: 0\npercentageOfNodesToScore: 101\npodInitialBackoffSeconds: 20\nprofiles: [{schedulerName: a}, \
              {schedulerName: a, percentageOfNodesToScore: -1}]\n",
-            false,
         )
         .unwrap_err()
         .to_string();
@@ -423,9 +417,9 @@ mod tests {
 
     #[test]
     fn unknown_fields_and_other_kinds_are_refused() {
-        assert!(load("podInitialBackoff: 1\n", false).unwrap_err().to_string().contains("podInitialBackoff"));
+        assert!(load("podInitialBackoff: 1\n").unwrap_err().to_string().contains("podInitialBackoff"));
         let gates = FeatureGates::default();
-        let options = LoadOptions { gates: &gates, has_plugin: &|_| true, leave_out_unbuilt: false };
+        let options = LoadOptions { gates: &gates, has_plugin: &|_| true };
         let error = SchedulerConfig::load("apiVersion: v1\nkind: Pod\n", options).unwrap_err();
         assert_eq!(error, ConfigError::Kind { api_version: "v1".into(), kind: "Pod".into() });
     }

@@ -18,8 +18,7 @@ pub struct SchedulerConfig {
     pub pod_max_backoff: Duration,
     /// The profiles, each with a name of its own.
     pub profiles: Vec<Profile>,
-    /// Plugins of kube-scheduler that the configuration or its defaults name, that are not built here, and that
-    /// were therefore left out of all profiles. Sorted.
+    /// Default plugins of kube-scheduler that are not built here and that no profile has therefore. Sorted.
     pub left_out: Vec<String>,
 }
 

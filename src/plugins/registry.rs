@@ -118,7 +118,7 @@ mod tests {
     fn the_default_profile_runs_the_plugins_in_upstreams_order() {
         let (registry, gates) = (in_tree_registry(), FeatureGates::default());
         let has_plugin = |name: &str| registry.contains(name);
-        let options = LoadOptions { gates: &gates, has_plugin: &has_plugin, leave_out_unbuilt: false };
+        let options = LoadOptions { gates: &gates, has_plugin: &has_plugin };
         let config = SchedulerConfig::with_defaults(options);
         let framework = Framework::new(&config.profiles[0], &registry, &gates).unwrap();
         let names =

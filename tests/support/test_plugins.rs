@@ -11,9 +11,9 @@ use schedscope::api::objects::Pod;
 use schedscope::api::{Duration, Object, Str, Time};
 use schedscope::framework::runtime::Registry;
 use schedscope::framework::{
-    ActionType, ClusterEvent, ClusterEventWithHint, Code, CycleState, EnqueueExtensions, EventResource, Handle,
-    PermitPlugin, Plugin, PodInfo, PostBindPlugin, PreBindPlugin, PreBindPreFlightResult, PreBindProgress,
-    QueueingHint, ReservePlugin, Status,
+    ActionType, ClusterEvent, ClusterEventWithHint, Code, CycleState, EnqueueExtensions, EventResource,
+    Handle, PermitPlugin, Plugin, PodInfo, PostBindPlugin, PreBindPlugin, PreBindPreFlightResult,
+    PreBindProgress, QueueingHint, ReservePlugin, Status,
 };
 
 const PREFIX: &str = "test.schedscope.dev/";
@@ -64,7 +64,9 @@ pub fn register(registry: &mut Registry, calls: &Calls) {
         registry.register(name, move |_, _| Ok(Arc::new(TestPermit { name, calls: calls.clone() }))).unwrap();
     }
     let pre_bind = calls.clone();
-    registry.register("TestPreBind", move |_, _| Ok(Arc::new(TestPreBind { calls: pre_bind.clone() }))).unwrap();
+    registry
+        .register("TestPreBind", move |_, _| Ok(Arc::new(TestPreBind { calls: pre_bind.clone() })))
+        .unwrap();
     let post_bind = calls.clone();
     registry
         .register("TestPostBind", move |_, _| Ok(Arc::new(TestPostBind { calls: post_bind.clone() })))
@@ -163,7 +165,11 @@ impl EnqueueExtensions for TestPermit {
                     _ => None,
                 };
                 let is_own = matches!(new, Some(Object::Pod(other)) if other.uid() == pod.uid());
-                Ok(if is_own && label(old) != label(new) { QueueingHint::Queue } else { QueueingHint::QueueSkip })
+                Ok(if is_own && label(old) != label(new) {
+                    QueueingHint::Queue
+                } else {
+                    QueueingHint::QueueSkip
+                })
             })];
         }
         let event = ClusterEvent::new(EventResource::Node, ActionType::ADD | ActionType::UPDATE_NODE_LABEL);

@@ -32,7 +32,7 @@ fn a_hint_that_fails_counts_as_queue() {
 fn an_event_without_a_hint_function_is_always_worth_a_retry() {
     let mut bench = Bench::new();
     bench.add_rejected(pod("p"), "Room");
-    bench.event(ClusterEvent::ASSIGNED_POD_DELETE, Some(pod("other").into()), None);
+    bench.event(ClusterEvent::ASSIGNED_POD_DELETE, Some(&pod("other").into()), None);
     assert_eq!(bench.queues(), "|p|");
 }
 
@@ -41,7 +41,7 @@ fn a_plugin_that_wants_new_nodes_hears_of_taints_as_well() {
     let mut bench = Bench::new();
     bench.add_rejected(pod("p"), "Room");
     let event = ClusterEvent::new(EventResource::Node, ActionType::UPDATE_NODE_TAINT);
-    bench.event(event, Some(node("n").into()), Some(node("n").into()));
+    bench.event(event, Some(&node("n").into()), Some(&node("n").into()));
     assert_eq!(bench.queues(), "|p|");
 }
 

@@ -37,7 +37,7 @@ fn taking_the_last_gate_away_lets_the_pod_in() {
 fn only_what_the_gating_plugin_listens_to_is_looked_at() {
     let mut bench = Bench::new();
     bench.add(gated("p"));
-    bench.event(ClusterEvent::ASSIGNED_POD_DELETE, Some(pod("other").into()), None);
+    bench.event(ClusterEvent::ASSIGNED_POD_DELETE, Some(&pod("other").into()), None);
     bench.add_node(node_with("n", "room", "yes"));
     assert_eq!(bench.queues(), "||p");
 }

@@ -116,7 +116,7 @@ fn a_gate_on_the_way_is_told() {
             "default/p to Unschedulable by ScheduleAttemptFailure"
         ]
     );
-    bench.event(ClusterEvent::NODE_ADD, None, Some(node("other").into()));
+    bench.event(ClusterEvent::NODE_ADD, None, Some(&node("other").into()));
     assert_eq!(
         told(&mut bench),
         ["NodeAdd default/p: NeedsNode=Queue => QueueAfterBackoff", "default/p to Unschedulable by NodeAdd"]

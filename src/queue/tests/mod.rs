@@ -275,10 +275,10 @@ impl Bench {
         self.world.now = at(secs);
     }
 
-    /// Time goes on to that second; both flushes run at every whole second at which they are due.
+    /// Time goes on to that second; both flushes run whenever they are due.
     fn advance_to(&mut self, secs: u64) {
         while let Some(due) = self.queue.next_timeout(self.world.now).filter(|due| *due <= at(secs)) {
-            self.world.now = self.world.now.max(due);
+            self.world.now = due;
             self.flush();
         }
         self.set_time(secs);
@@ -286,9 +286,7 @@ impl Bench {
 
     fn flush(&mut self) {
         self.queue.flush_backoff_q_completed(env_of!(self));
-        if (self.world.now - START).as_secs().is_multiple_of(30) {
-            self.queue.flush_unschedulable_pods_leftover(env_of!(self));
-        }
+        self.queue.flush_unschedulable_pods_leftover(env_of!(self));
     }
 
     fn add(&mut self, pod: Pod) -> Arc<Pod> {
@@ -338,25 +336,19 @@ impl Bench {
         pod
     }
 
-    fn event(&mut self, event: ClusterEvent, old: Option<Object>, new: Option<Object>) {
-        self.queue.move_all_to_active_or_backoff_queue(
-            env_of!(self),
-            event,
-            old.as_ref(),
-            new.as_ref(),
-            None,
-        );
+    fn event(&mut self, event: ClusterEvent, old: Option<&Object>, new: Option<&Object>) {
+        self.queue.move_all_to_active_or_backoff_queue(env_of!(self), event, old, new, None);
     }
 
     fn add_node(&mut self, node: Node) {
         let node = Object::from(node);
         self.world.objects.insert(node.clone());
-        self.event(ClusterEvent::NODE_ADD, None, Some(node));
+        self.event(ClusterEvent::NODE_ADD, None, Some(&node));
     }
 
     fn label_node(&mut self, node: Node) {
         let event = ClusterEvent::new(EventResource::Node, ActionType::UPDATE_NODE_LABEL);
-        self.event(event, None, Some(node.into()));
+        self.event(event, None, Some(&node.into()));
     }
 
     fn names(&self, queue: QueueName) -> Vec<String> {

@@ -1,10 +1,10 @@
-//! A snapshot that is brought up to date step by step is the snapshot that would be made anew.
+//! What a snapshot derives from its nodes follows them step by step and is what it would be if it were made anew.
 
 use std::sync::Arc;
 
-use super::Cache;
 use crate::api::objects::{Node, Pod};
 use crate::api::{Rng, Str};
+use crate::cache::Cache;
 use crate::framework::{PodInfo, Snapshot};
 
 const NODES: [&str; 4] = ["a", "b", "c", "d"];
