@@ -25,7 +25,8 @@ impl Scheduler {
         match object {
             Object::Node(node) => self.add_node_to_cache(&node),
             Object::Pod(pod) => self.add_pod(pod),
-            Object::Namespace(_) | Object::PriorityClass(_) | Object::PodDisruptionBudget(_) => {}
+            // Plugins look the other kinds up when they need them.
+            _ => {}
         }
     }
 
@@ -66,7 +67,8 @@ impl Scheduler {
         match object {
             Object::Node(node) => self.delete_node_from_cache(&node),
             Object::Pod(pod) => self.delete_pod(&pod),
-            Object::Namespace(_) | Object::PriorityClass(_) | Object::PodDisruptionBudget(_) => {}
+            // Plugins look the other kinds up when they need them.
+            _ => {}
         }
     }
 

@@ -147,7 +147,7 @@ impl PodMaker {
             non_zero_milli_cpu: if self.cpu == 0 { 100 } else { self.cpu },
             non_zero_memory: if self.memory == 0 { 200 * MI } else { self.memory },
         };
-        Arc::new(PodInfo { pod: Arc::new(self.pod), resources })
+        Arc::new(PodInfo { resources, ..PodInfo::new(Arc::new(self.pod)) })
     }
 
     pub fn pod(self) -> Arc<Pod> {
