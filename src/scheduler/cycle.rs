@@ -28,6 +28,12 @@ pub(super) struct Cycle {
     pub scores: Option<ScoreOutcome>,
     /// Whether `feasible` has only the pod's nominated node, because that passed.
     pub is_nominated_node: bool,
+    /// The attempt's number.
+    pub number: u64,
+    /// The pod's signature, where pods are batched and all plugins can sign it.
+    pub signature: Option<Str>,
+    /// The node that the last ranking proposed.
+    pub node_hint: Option<Str>,
     /// The chosen node.
     pub host: Option<Str>,
     /// The pod with the chosen node in its spec.

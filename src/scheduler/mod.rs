@@ -14,6 +14,7 @@
 //! Mirrors `pkg/scheduler/scheduler.go`. Not here: how deeds are done, and when attempts are made. A driver sends
 //! [`Command::ScheduleOne`] for each attempt, so that pausing is nothing but not sending it.
 
+mod batch;
 mod binding_cycle;
 mod cycle;
 pub mod effect;
@@ -42,6 +43,7 @@ use crate::queue::{
     HintResult, MoveLogLevel, QueueMove, QueueName, QueueOptions, QueueProfile, SchedulingQueue,
 };
 
+use batch::Batch;
 use cycle::{BindingCycle, Cycle};
 use effect::{Effect, EffectId, EffectKind};
 use input::{Command, Input};
@@ -71,6 +73,8 @@ pub struct SchedulerOptions {
     pub percentage_of_nodes_to_score: i32,
     /// How the queue behaves.
     pub queue: QueueOptions,
+    /// Whether the ranking of one attempt may serve the next pod (`OpportunisticBatching`).
+    pub is_batching: bool,
     /// How ties end.
     pub tie_break: TieBreak,
     /// Whether evidence of attempts is kept. Has no influence on any decision.
@@ -83,6 +87,7 @@ impl Default for SchedulerOptions {
             seed: 1,
             percentage_of_nodes_to_score: 0,
             queue: QueueOptions::default(),
+            is_batching: true,
             tie_break: TieBreak::Random,
             is_tracing: true,
         }
@@ -111,6 +116,7 @@ pub struct Scheduler {
     cache: Cache,
     options: SchedulerOptions,
     next_start_node_index: usize,
+    batches: BTreeMap<Str, Batch>,
     cycle: Option<Cycle>,
     binding_cycles: Vec<BindingCycle>,
     preemption_runs: Vec<PreemptionRun>,
@@ -153,6 +159,7 @@ impl Scheduler {
             cache: Cache::default(),
             options,
             next_start_node_index: 0,
+            batches: BTreeMap::new(),
             cycle: None,
             binding_cycles: Vec::new(),
             preemption_runs: Vec::new(),
@@ -431,6 +438,9 @@ impl Scheduler {
         self.queue.digest(&mut digest);
         self.cache.digest(&mut digest);
         self.world.nominator.digest(&mut digest);
+        for batch in self.batches.values() {
+            batch.digest(&mut digest);
+        }
         self.digest_cycles(&mut digest);
         digest.len(self.effects.len()).len(self.pending_effects.len());
         for object in self.world.objects.iter() {

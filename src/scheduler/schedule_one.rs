@@ -95,6 +95,9 @@ impl Scheduler {
             feasible: Vec::new(),
             scores: None,
             is_nominated_node: false,
+            number: self.counts.cycles,
+            signature: None,
+            node_hint: None,
             host: None,
             assumed: None,
             is_stepped,
@@ -204,6 +207,11 @@ impl Scheduler {
     /// has left, from where the last attempt stopped, until enough are found.
     fn filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let nominated = cycle.queued.pod().status.nominated_node_name.clone();
+        self.take_node_hint(cycle, framework);
+        let nominated = match &cycle.node_hint {
+            Some(hint) if nominated.is_empty() => hint.clone(),
+            Some(_) | None => nominated,
+        };
         let plugins = framework.plugins.filter.iter().map(|plugin| plugin.name()).collect();
         let skipped = cycle.state.skip_filter_plugins.clone();
         let n_nodes = self.world.snapshot.num_nodes();
@@ -269,6 +277,46 @@ impl Scheduler {
             }
             Err(status) => Next::Failed(Failure::Status(status), NominatingInfo::clear()),
         }
+    }
+
+    /// Asks the profile's batch for a node, where pods can be signed.
+    fn take_node_hint(&mut self, cycle: &mut Cycle, framework: &Framework) {
+        if !self.options.is_batching || !framework.can_sign_pods() {
+            return;
+        }
+        cycle.signature = framework.sign_pod(cycle.queued.pod());
+        let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
+        cycle.node_hint = batch.node_hint(
+            &self.world,
+            framework,
+            &cycle.state,
+            &cycle.queued.pod_info,
+            cycle.signature.as_ref(),
+            cycle.number,
+        );
+    }
+
+    /// Leaves the ranking of this attempt to the pods that follow it.
+    fn store_batch(&mut self, cycle: &Cycle, host: &Str, totals: &[i64]) {
+        if !self.options.is_batching {
+            return;
+        }
+        let mut others: Vec<(i64, u64, &Str)> = Vec::new();
+        if cycle.signature.is_some() && cycle.node_hint.as_ref() != Some(host) {
+            let mut rng = self.world.rng.borrow_mut();
+            for (node, total) in cycle.feasible.iter().zip(totals).filter(|(node, _)| node.name() != host) {
+                let randomizer = match self.options.tie_break {
+                    super::TieBreak::Random => rng.next_u64(),
+                    super::TieBreak::ByName => 0,
+                };
+                others.push((*total, randomizer, node.name()));
+            }
+            others.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+        }
+        let others = others.into_iter().map(|(_, _, name)| name.clone()).collect();
+        let now = self.world.now;
+        let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
+        batch.store(now, cycle.signature.as_ref(), cycle.node_hint.as_ref(), host, others, cycle.number);
     }
 
     fn after_filter(&self, cycle: &mut Cycle, framework: &Framework) -> Next {
@@ -449,7 +497,10 @@ impl Scheduler {
                 NominatingInfo::clear(),
             );
         };
-        let reason = if cycle.is_nominated_node {
+        self.store_batch(cycle, &host, &totals);
+        let reason = if cycle.is_nominated_node && cycle.node_hint.as_ref() == Some(&host) {
+            SelectionReason::BatchHint
+        } else if cycle.is_nominated_node {
             SelectionReason::Nominated
         } else if cycle.feasible.len() == 1 {
             SelectionReason::OnlyFeasible
