@@ -180,7 +180,9 @@ impl Cycle<'_> {
             }
             let status = filter.filter(&handle, state, self.pod, node);
             if !status.is_success() {
-                row.insert(plugin.name().to_owned(), answer(&status));
+                // The row names the plugin, whether or not the plugin has named itself.
+                let answer = Answer { plugin: String::new(), ..answer(&status) };
+                row.insert(plugin.name().to_owned(), answer);
             }
         }
         if !row.is_empty() {
