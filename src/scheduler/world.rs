@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::api::{ObjectStore, Rng, Str, Time};
 use crate::framework::preemption::PreemptionState;
 use crate::framework::runtime::waiting_pods::WaitingPods;
-use crate::framework::{Framework, Handle, HandleRequest, Snapshot};
+use crate::framework::{Framework, Handle, HandleRequest, RequestOptions, Snapshot};
 use crate::queue::{Nominator, QueueEnv, QueueProfile};
 
 /// The readable part of the scheduler.
@@ -24,12 +24,14 @@ pub(super) struct World {
     pub rng: RefCell<Rng>,
     pub requests: RefCell<Vec<HandleRequest>>,
     pub profiles: Arc<BTreeMap<Str, QueueProfile>>,
+    /// How requests are counted under the feature gates.
+    pub request_options: RequestOptions,
     /// Stands in where no profile is meant.
     no_framework: Arc<Framework>,
 }
 
 impl World {
-    pub fn new(profiles: BTreeMap<Str, QueueProfile>, seed: u64) -> Self {
+    pub fn new(profiles: BTreeMap<Str, QueueProfile>, seed: u64, request_options: RequestOptions) -> Self {
         Self {
             now: Time::ZERO,
             objects: ObjectStore::default(),
@@ -40,6 +42,7 @@ impl World {
             rng: RefCell::new(Rng::new(seed)),
             requests: RefCell::new(Vec::new()),
             profiles: Arc::new(profiles),
+            request_options,
             no_framework: Arc::new(Framework::default()),
         }
     }
