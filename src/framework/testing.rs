@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use crate::api::{ObjectStore, Rng, Time};
 
 use super::handle::{Handle, HandleRequest, NoNominations, PodNominator};
+use super::pod_group::PodGroupStates;
 use super::preemption::PreemptionState;
 use super::runtime::Framework;
 use super::runtime::waiting_pods::WaitingPods;
@@ -20,6 +21,8 @@ pub struct TestWorld {
     pub objects: ObjectStore,
     /// The nominated pods.
     pub nominator: Box<dyn PodNominator>,
+    /// How far the pods of each group have come.
+    pub pod_groups: PodGroupStates,
     /// The framework that plugins may run.
     pub framework: Framework,
     /// The waiting pods.
@@ -39,6 +42,7 @@ impl Default for TestWorld {
             snapshot: Snapshot::default(),
             objects: ObjectStore::default(),
             nominator: Box::new(NoNominations),
+            pod_groups: PodGroupStates::default(),
             framework: Framework::default(),
             waiting_pods: WaitingPods::default(),
             preemption: PreemptionState::default(),
@@ -56,6 +60,7 @@ impl TestWorld {
             snapshot: &self.snapshot,
             objects: &self.objects,
             nominator: self.nominator.as_ref(),
+            pod_groups: &self.pod_groups,
             framework: &self.framework,
             waiting_pods: &self.waiting_pods,
             preemption: &self.preemption,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::api::{ObjectStore, Rng, Str, Time};
+use crate::framework::pod_group::PodGroupStates;
 use crate::framework::preemption::PreemptionState;
 use crate::framework::runtime::waiting_pods::WaitingPods;
 use crate::framework::{Framework, Handle, HandleRequest, RequestOptions, Snapshot};
@@ -19,6 +20,7 @@ pub(super) struct World {
     pub objects: ObjectStore,
     pub snapshot: Snapshot,
     pub nominator: Nominator,
+    pub pod_groups: PodGroupStates,
     pub waiting_pods: WaitingPods,
     pub preemption: PreemptionState,
     pub rng: RefCell<Rng>,
@@ -37,6 +39,7 @@ impl World {
             objects: ObjectStore::default(),
             snapshot: Snapshot::default(),
             nominator: Nominator::default(),
+            pod_groups: PodGroupStates::default(),
             waiting_pods: WaitingPods::default(),
             preemption: PreemptionState::default(),
             rng: RefCell::new(Rng::new(seed)),
@@ -54,6 +57,7 @@ impl World {
             snapshot: &self.snapshot,
             objects: &self.objects,
             nominator: &self.nominator,
+            pod_groups: &self.pod_groups,
             framework,
             waiting_pods: &self.waiting_pods,
             preemption: &self.preemption,

@@ -8,3 +8,4 @@ pub mod shape_score;
 pub mod signers;
 pub mod spread;
 pub mod taints;
+pub mod volumes;
