@@ -677,3 +677,7 @@ fn pane_cx<'a>(world: &'a World, look: &'a Look, selected: Option<&'a Subject>, 
         log: &world.log,
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+mod tests;

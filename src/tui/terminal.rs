@@ -52,14 +52,14 @@ impl Command for DisableMouse {
 }
 
 /// Whether there is a terminal to draw on, judged before anything is changed.
-pub fn check(term: Option<&str>) -> Result<(), TuiError> {
+pub fn check() -> Result<(), TuiError> {
     if !io::stdout().is_terminal() {
         return Err(TuiError::NotATerminal);
     }
-    match term {
-        Some("dumb") => Err(TuiError::DumbTerminal),
-        _ => Ok(()),
+    if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        return Err(TuiError::DumbTerminal);
     }
+    Ok(())
 }
 
 /// The terminal, taken over. Dropping it gives the terminal back.

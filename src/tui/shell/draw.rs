@@ -73,20 +73,27 @@ impl Shell {
             line.push_span(Span::raw(" "));
             line.push_span(text::span(format!("/{filter}"), theme.style(Role::Match)));
         }
-        let corner_width = corner.iter().map(|(_, label)| text::width(label) + 1).sum::<usize>();
-        let title_room = usize::from(area.width).saturating_sub(corner_width + 6);
+        let corner_width = corner.iter().map(|(_, label)| text::width(label) + 2).sum::<usize>();
+        let title_room = usize::from(area.width).saturating_sub(corner_width + 5);
         let line = shorten(line, title_room, &self.look.glyphs);
         let inside = frame::frame(area, buf, &line, theme.style(border), &self.look.glyphs);
-        let mut x = area.right().saturating_sub(u16::try_from(corner_width + 2).unwrap_or(u16::MAX));
+        let mut x = area.right().saturating_sub(u16::try_from(corner_width + 1).unwrap_or(u16::MAX));
         if x > area.x + 2 && !corner.is_empty() {
+            text::put(buf, x - 1, area.y, 1, " ", Style::new(), &self.look.glyphs);
             for (other, label) in corner {
                 let style = theme.style(if other == id { title } else { Role::Muted });
-                let label = format!(" {label}");
                 let end = text::put(buf, x, area.y, area.right() - x, &label, style, &self.look.glyphs);
                 self.drawn.tabs.push((other, Rect { x, y: area.y, width: end - x, height: 1 }));
-                x = end;
+                x = text::put(
+                    buf,
+                    end,
+                    area.y,
+                    area.right() - end - 1,
+                    "  ",
+                    Style::new(),
+                    &self.look.glyphs,
+                );
             }
-            text::put(buf, x, area.y, 1, " ", Style::new(), &self.look.glyphs);
         }
         pane.render(inside, buf, &cx);
         self.drawn.insides.push((id, inside));
@@ -135,18 +142,12 @@ impl Shell {
     }
 }
 
-/// The number of a pane, and where it is one of those that share a place, the others as well.
+/// The number of a pane, and where it is one of those that share a place, all of them with their names.
 fn corner(id: PaneId, is_shared: bool) -> Vec<(PaneId, String)> {
     if !is_shared {
         return vec![(id, id.number().to_string())];
     }
-    SHARED
-        .iter()
-        .map(|other| {
-            let name = if *other == id { String::new() } else { format!(" {}", other.as_str()) };
-            (*other, format!("{}{name}", other.number()))
-        })
-        .collect()
+    SHARED.iter().map(|other| (*other, format!("{} {}", other.number(), other.as_str()))).collect()
 }
 
 /// Cuts a title to so many columns.
