@@ -227,7 +227,8 @@ impl Drawer<'_> {
             text::put(buf, x - 1, y, 1, glyphs.more_left, muted, glyphs);
         }
         if let Some((_, x, width)) = geometry.columns.last().filter(|_| geometry.hides_right) {
-            text::put(buf, x + width, y, 1, glyphs.more_right, muted, glyphs);
+            let x = (x + width).min(area.right() - 1);
+            text::put(buf, x, y, 1, glyphs.more_right, muted, glyphs);
         }
         self.rule(y, buf, geometry);
         if let Some((x, width)) = geometry.tail {

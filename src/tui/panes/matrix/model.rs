@@ -211,6 +211,14 @@ pub(super) fn class_name(trace: &CycleTrace, index: usize) -> String {
     verdict.map(|verdict| name_of(class(verdict))).unwrap_or_default()
 }
 
+/// Whether so many nodes fared like the one at `index` that they can fold.
+pub(super) fn can_fold(trace: &CycleTrace, index: usize) -> bool {
+    let Some(filter) = &trace.filter else { return false };
+    let Some(wanted) = filter.verdicts.get(index).map(class) else { return false };
+    filter.verdicts.iter().filter(|verdict| class(verdict) == wanted).take(N_FOLDED_FROM).count()
+        == N_FOLDED_FROM
+}
+
 /// A verdict in a few words.
 pub(super) fn verdict_text(verdict: &NodeVerdict) -> String {
     match verdict {
