@@ -18,6 +18,7 @@ use crossterm::terminal::{
 use crossterm::{Command, cursor, execute, queue};
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 use super::TuiError;
 
@@ -95,7 +96,9 @@ impl Terminal {
 
     /// Forgets what is on the screen, so that the next frame is drawn as a whole.
     pub fn forget(&mut self) -> Result<(), TuiError> {
-        self.inner.clear()?;
+        // Not `clear`: it asks the terminal where the cursor is, and the answer would come between the keys.
+        let size = self.inner.size()?;
+        self.inner.resize(Rect::new(0, 0, size.width, size.height))?;
         Ok(())
     }
 

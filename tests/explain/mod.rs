@@ -233,7 +233,9 @@ fn a_plugin_of_somebodys_own_speaks_for_itself() {
         "node name is odd",
     );
     let mut trace = trace;
-    trace.filter.as_mut().map(|filter| filter.plugins.push("EvenNames"));
+    if let Some(filter) = &mut trace.filter {
+        filter.plugins.push("EvenNames");
+    }
     assert_eq!(
         explained(&trace, "EvenNames").text(),
         "EvenNames answered Unschedulable: node name is odd. Preemption may help."

@@ -19,7 +19,7 @@ use schedscope::tui::panes::matrix::MatrixPane;
 use schedscope::tui::panes::nodes::NodesPane;
 use schedscope::tui::panes::queues::QueuesPane;
 use schedscope::tui::panes::waiting::WaitingPane;
-use schedscope::tui::panes::{CellKind, Outcome, Pane, PaneId, Request, Subject, set};
+use schedscope::tui::panes::{CellKind, Outcome, PaneId, Request, Subject, set};
 
 use super::fixture::{self, Stage, ago, pod, queue_row, scheduler};
 use super::harness::Screen;
@@ -543,7 +543,7 @@ const STAGES: [Stage; 11] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// Whatever the size, the stage and the keys, no pane panics or draws outside of its area.
     #[test]
@@ -600,8 +600,7 @@ fn errors_and_skipped_attempts_have_words() {
     }
 }
 
-/// Draws every pane on a cluster of 5,000 nodes and as many pods: the time of a frame is printed, and what is
-/// asserted is only that it is no matter of seconds.
+/// 5,000 nodes and as many pods. The bound is far above what is needed, so that no slow machine fails it.
 #[test]
 fn large_clusters_are_drawn_at_once() {
     let nodes: Vec<_> = (0..5_000)
@@ -622,9 +621,7 @@ fn large_clusters_are_drawn_at_once() {
         screen.selected = Some(Subject::Node(Str::from("n-4999")));
         let started = std::time::Instant::now();
         screen.draw();
-        let first = started.elapsed();
         screen.draw();
-        println!("{:8} first {first:?}, again {:?}", id.as_str(), started.elapsed().saturating_sub(first));
-        assert!(first < Duration::from_secs(2), "{}", id.as_str());
+        assert!(started.elapsed() < Duration::from_secs(2), "{}", id.as_str());
     }
 }

@@ -398,7 +398,7 @@ mod tests {
     fn text_can_be_read_on_every_background_that_it_stands_on() {
         let rgb = |color: Option<Color>| match color {
             Some(Color::Rgb(r, g, b)) => (r, g, b),
-            other => panic!("{other:?} is not a colour of the theme"),
+            other => unreachable!("{other:?} is not a colour of the theme"),
         };
         for name in BUILT_IN {
             let theme = Theme::built_in(name, ColorDepth::TrueColor).unwrap();
