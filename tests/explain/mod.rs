@@ -358,7 +358,7 @@ fn the_verdict_grows_with_the_attempt() {
     );
     assert_eq!(
         verdict(Stage::Preempted),
-        "none of 12 nodes fits: 9 Insufficient cpu, 2 untolerated taint(s), 1 unschedulable; nominated to b-1"
+        "nominated to b-1; none of 12 nodes fits: 9 Insufficient cpu, 2 untolerated taint(s), 1 unschedulable"
     );
 }
 

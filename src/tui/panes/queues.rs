@@ -469,7 +469,7 @@ fn columns(section: Section, width: u16) -> Vec<Column> {
         }
         Section::Backoff => {
             columns.push(pod);
-            if width >= 48 {
+            if width >= 60 {
                 columns.push(priority);
             }
             if width >= 32 {
@@ -482,7 +482,7 @@ fn columns(section: Section, width: u16) -> Vec<Column> {
         }
         Section::Unschedulable => {
             columns.push(pod);
-            if width >= 48 {
+            if width >= 60 {
                 columns.push(priority);
             }
             columns.push(Column::left("why", Width::Fixed((width * 2 / 5).min(40))));

@@ -230,8 +230,16 @@ pub(super) fn verdict_text(verdict: &NodeVerdict) -> String {
 }
 
 fn said(status: &Status) -> String {
-    let reasons: Vec<&str> = status.reasons().iter().map(|reason| explain::short_reason(reason)).collect();
-    if reasons.is_empty() { status.code().to_string() } else { reasons.join(", ") }
+    const INSUFFICIENT: &str = "Insufficient ";
+    let mut text = String::new();
+    for reason in status.reasons() {
+        let reason = explain::short_reason(reason);
+        // `Insufficient cpu, memory` is as clear, and fits where the whole would not.
+        let rest = reason.strip_prefix(INSUFFICIENT).filter(|_| text.starts_with(INSUFFICIENT));
+        text.push_str(if text.is_empty() { "" } else { ", " });
+        text.push_str(rest.unwrap_or(reason));
+    }
+    if text.is_empty() { status.code().to_string() } else { text }
 }
 
 fn widest<'n>(names: impl Iterator<Item = &'n Str>) -> usize {
