@@ -146,8 +146,7 @@ fn pods_that_are_alike_and_fill_their_nodes_share_one_ranking() {
     // The default spread constraints make every pod one of its kind.
     let config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- plugins: \
                   {multiPoint: {disabled: [{name: PodTopologySpread}]}}\n";
-    let mut simulator =
-        build(&(nodes + &pods), Some(config), &Calls::default(), SchedulerOptions::default());
+    let mut simulator = build(&(nodes + &pods), Some(config), &Calls::default(), SchedulerOptions::default());
     let mut reasons = Vec::new();
     while simulator.step_cycle() {
         let trace = simulator.scheduler().view().cycle.unwrap();

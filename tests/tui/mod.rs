@@ -1,4 +1,4 @@
-//! The screen: panes drawn into buffers from a cluster made by hand, and the bytes that reach a terminal.
+//! The screen: the console's bytes and sizes, and each pane on a cluster made by hand.
 
 mod bytes;
 pub mod console;
