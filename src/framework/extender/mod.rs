@@ -9,7 +9,6 @@ mod results;
 mod wire;
 
 pub use answers::ExtenderAnswers;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
