@@ -4,7 +4,11 @@
 //! an object comes in, and an object that is in the program is immutable behind an `Arc`. No I/O happens here.
 
 pub mod digest;
+pub mod field;
 pub mod key;
+pub mod label;
+pub mod manifest;
+pub mod node_selector;
 pub mod objects;
 pub mod quantity;
 pub mod rng;
@@ -16,5 +20,6 @@ pub use digest::{Digest, Digestible};
 pub use key::{NamespacedName, Str, Uid};
 pub use quantity::Quantity;
 pub use rng::Rng;
+pub use selector::Selector;
 pub use store::{Kind, Object, ObjectStore};
 pub use time::{Duration, Time};

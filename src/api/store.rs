@@ -7,7 +7,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::objects::{Namespace, Node, ObjectMeta, Pod, PodDisruptionBudget, PriorityClass};
+use serde::{Deserialize, Deserializer};
+
+use super::objects::{
+    Namespace, Node, ObjectMeta, Pod, PodDisruptionBudget, PriorityClass, ReplicaSet, ReplicationController,
+    Service, StatefulSet,
+};
 use super::{NamespacedName, Str};
 
 /// Declares the kinds of objects once: the [`Kind`] and [`Object`] enums, the store's maps and their accessors.
@@ -55,6 +60,19 @@ macro_rules! kinds {
             /// The object's metadata.
             pub fn metadata(&self) -> &ObjectMeta {
                 match self { $(Self::$kind(object) => &object.metadata),+ }
+            }
+
+            /// The object's metadata, to change; an object that others hold is copied first.
+            pub fn metadata_mut(&mut self) -> &mut ObjectMeta {
+                match self { $(Self::$kind(object) => &mut Arc::make_mut(object).metadata),+ }
+            }
+
+            /// Reads an object whose kind is known. Kind and API version in the input are not looked at.
+            ///
+            /// # Errors
+            /// What the deserializer says about a field that does not fit.
+            pub fn deserialize_kind<'de, D: Deserializer<'de>>(kind: Kind, deserializer: D) -> Result<Self, D::Error> {
+                match kind { $(Kind::$kind => $kind::deserialize(deserializer).map(|object| Self::$kind(Arc::new(object)))),+ }
             }
         }
 
@@ -107,6 +125,14 @@ kinds! {
     PriorityClass { field: priority_classes, api_version: "scheduling.k8s.io/v1", resource: "priorityclasses", namespaced: false },
     /// A disruption budget.
     PodDisruptionBudget { field: pod_disruption_budgets, api_version: "policy/v1", resource: "poddisruptionbudgets", namespaced: true },
+    /// A service.
+    Service { field: services, api_version: "v1", resource: "services", namespaced: true },
+    /// A replication controller.
+    ReplicationController { field: replication_controllers, api_version: "v1", resource: "replicationcontrollers", namespaced: true },
+    /// A replica set.
+    ReplicaSet { field: replica_sets, api_version: "apps/v1", resource: "replicasets", namespaced: true },
+    /// A stateful set.
+    StatefulSet { field: stateful_sets, api_version: "apps/v1", resource: "statefulsets", namespaced: true },
     /// A node.
     Node { field: nodes, api_version: "v1", resource: "nodes", namespaced: false },
     /// A pod.

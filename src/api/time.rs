@@ -121,6 +121,39 @@ pub fn human_duration(duration: Duration) -> String {
     }
 }
 
+/// A duration as Go prints it, which is how upstream's messages have it: `500ms`, `1.5s`, `10s`, `1m30s`, `15m0s`.
+pub fn go_duration(duration: Duration) -> String {
+    let nanos = duration.as_nanos();
+    let with_fraction = |unit: u128, suffix: &str| {
+        let fraction = format!("{:0width$}", nanos % unit, width = unit.ilog10() as usize);
+        let fraction = fraction.trim_end_matches('0');
+        let dot = if fraction.is_empty() { "" } else { "." };
+        format!("{}{dot}{fraction}{suffix}", nanos / unit)
+    };
+    match nanos {
+        0 => "0s".to_owned(),
+        1..1_000 => format!("{nanos}ns"),
+        1_000..1_000_000 => with_fraction(1_000, "µs"),
+        1_000_000..1_000_000_000 => with_fraction(1_000_000, "ms"),
+        _ => {
+            let (hours, minutes) = (duration.as_secs() / 3600, duration.as_secs() / 60 % 60);
+            let rest = go_seconds(nanos % 60_000_000_000);
+            match (hours, minutes) {
+                (0, 0) => rest,
+                (0, _) => format!("{minutes}m{rest}"),
+                (_, _) => format!("{hours}h{minutes}m{rest}"),
+            }
+        }
+    }
+}
+
+fn go_seconds(nanos: u128) -> String {
+    let fraction = format!("{:09}", nanos % 1_000_000_000);
+    let fraction = fraction.trim_end_matches('0');
+    let dot = if fraction.is_empty() { "" } else { "." };
+    format!("{}{dot}{fraction}s", nanos / 1_000_000_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +168,18 @@ mod tests {
     #[test]
     fn backoff_windows_are_cut_to_the_second() {
         assert_eq!(Time::from_nanos(3_999_999_999).truncate_to_second(), Time::from_secs(3));
+    }
+
+    #[test]
+    fn go_durations_read_as_go_prints_them() {
+        let show = |nanos| go_duration(Duration::from_nanos(nanos));
+        assert_eq!(show(0), "0s");
+        assert_eq!(show(1_500), "1.5µs");
+        assert_eq!(show(500_000_000), "500ms");
+        assert_eq!(show(1_500_000_000), "1.5s");
+        assert_eq!(show(90_000_000_000), "1m30s");
+        assert_eq!(show(900_000_000_000), "15m0s");
+        assert_eq!(show(3_600_000_000_000), "1h0m0s");
     }
 
     #[test]

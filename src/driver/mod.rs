@@ -1,3 +1,6 @@
 //! What stands between the core and the world: clocks, threads and I/O.
 
+pub mod runner;
+pub mod sandbox;
 pub mod session;
+pub mod stepper;

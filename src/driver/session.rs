@@ -3,11 +3,15 @@
 //! The screen and the command line talk to a [`SessionHandle`] only. Commands are answered by a new
 //! [`SessionView`]; nothing here waits for the screen, and the screen never waits for the scheduler.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::sandbox::simulator::Simulator;
+use super::stepper::Stepper;
 use crate::api::{Duration, NamespacedName, Str};
 use crate::scheduler::view::View;
 
@@ -193,4 +197,102 @@ impl SessionHandle {
     pub async fn changed(&mut self) -> bool {
         self.views.changed().await.is_ok()
     }
+}
+
+/// Starts a paused session on a sandbox, on a thread of its own.
+///
+/// # Errors
+/// If the system has no thread left.
+pub fn spawn_sandbox(simulator: Simulator, source: Str) -> std::io::Result<SessionHandle> {
+    let (command_sender, commands) = std::sync::mpsc::channel();
+    let stepper = Stepper::new(simulator);
+    let (views, view_receiver) = watch::channel(Arc::new(session_view(&stepper, &source, None)));
+    std::thread::Builder::new().name("session".to_owned()).spawn(move || {
+        let mut last_stepper = stepper;
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(&mut last_stepper, &commands, &views, &source)));
+        if let Err(panic) = outcome {
+            let text = panic_text(panic.as_ref());
+            tracing::error!(target: "session", "the session has ended with a panic: {text}");
+            let last = Arc::clone(&views.borrow());
+            let failure = Some(Str::from(text));
+            views.send_replace(Arc::new(SessionView {
+                failure,
+                run_state: RunState::Paused,
+                ..(*last).clone()
+            }));
+            // The screen keeps showing the last view until the person leaves.
+            while commands.recv().is_ok_and(|command| command != SessionCommand::Quit) {}
+        }
+    })?;
+    Ok(SessionHandle::new(command_sender, view_receiver))
+}
+
+/// The shortest time between two views while the session runs.
+const VIEW_INTERVAL: Duration = Duration::from_millis(33);
+
+fn run(
+    stepper: &mut Stepper,
+    commands: &Receiver<SessionCommand>,
+    views: &watch::Sender<Arc<SessionView>>,
+    source: &Str,
+) {
+    let mut last_tick = Instant::now();
+    let mut last_view = Instant::now();
+    loop {
+        let received = match stepper.next_tick() {
+            None => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(wait) => commands.recv_timeout(wait),
+        };
+        let mut has_command = false;
+        match received {
+            Ok(command) => {
+                has_command = true;
+                if stepper.run_state() == RunState::Paused {
+                    last_tick = Instant::now();
+                }
+                if !stepper.command(command) {
+                    return;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        while let Ok(command) = commands.try_recv() {
+            has_command = true;
+            if !stepper.command(command) {
+                return;
+            }
+        }
+        let tick_start = Instant::now();
+        let wall = tick_start.duration_since(last_tick);
+        last_tick = tick_start;
+        stepper.tick(wall, || tick_start.elapsed() >= VIEW_INTERVAL);
+        let is_paused = stepper.run_state() == RunState::Paused;
+        if has_command || is_paused || last_view.elapsed() >= VIEW_INTERVAL {
+            last_view = Instant::now();
+            views.send_replace(Arc::new(session_view(stepper, source, None)));
+        }
+    }
+}
+
+fn session_view(stepper: &Stepper, source: &Str, failure: Option<Str>) -> SessionView {
+    let simulator = stepper.simulator();
+    SessionView {
+        source: source.clone(),
+        run_state: stepper.run_state(),
+        speed: stepper.speed(),
+        elapsed: simulator.elapsed(),
+        next_timeout: simulator.next_timeout().map(|(at, what)| (at - simulator.now(), what)),
+        scheduler: Arc::new(simulator.scheduler().view()),
+        notice: stepper.notice().cloned(),
+        failure,
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a text".to_owned())
 }

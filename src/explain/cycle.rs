@@ -168,6 +168,12 @@ fn selection_text(selection: &SelectionTrace, named: &str) -> String {
             format!("only {host} fits, so nothing is scored")
         }
         SelectionReason::OnlyFeasible => String::from("the only one that fits, so nothing was scored"),
+        SelectionReason::BatchHint => {
+            format!(
+                "{} was next in the ranking of the pod before, which is just like this one",
+                selection.host
+            )
+        }
         SelectionReason::Nominated => {
             format!("{host} passes and the pod is nominated to it, so nothing is scored")
         }

@@ -3,21 +3,26 @@
 //! Mirrors `pkg/scheduler/framework` and `staging/src/k8s.io/kube-scheduler/framework`. Somebody who writes a
 //! plugin of their own needs this module and [`crate::api`] only.
 
+pub mod affinity_terms;
 mod cycle_state;
 mod diagnosis;
 mod events;
 mod handle;
 mod node_info;
 mod plugin;
+mod pod_index;
 mod pod_info;
-mod pod_resources;
+pub mod pod_resources;
 pub mod preemption;
 pub mod resource;
 pub mod runtime;
+mod scheduling_properties;
 mod snapshot;
 mod status;
 pub mod testing;
+pub mod topology;
 
+pub use affinity_terms::{AffinityTerm, PodAffinityTerms, WeightedAffinityTerm};
 pub use cycle_state::{CycleState, StateData};
 pub use diagnosis::{Diagnosis, FitError, NodeToStatus};
 pub use events::{
@@ -32,9 +37,11 @@ pub use plugin::{
     PreFilterResult, PreScorePlugin, QueueSortPlugin, ReservePlugin, ScoreExtensions, ScorePlugin,
     SignFragment, SignPlugin,
 };
+pub use pod_index::{PodClass, PodIndex};
 pub use pod_info::{PodInfo, QueuedPodInfo};
-pub use pod_resources::PodResources;
+pub use pod_resources::{PodResources, RequestOptions};
 pub use resource::Resource;
 pub use runtime::Framework;
+pub use scheduling_properties::{node_scheduling_properties_change, pod_scheduling_properties_change};
 pub use snapshot::Snapshot;
 pub use status::{Code, Status};

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Str, Time, Uid};
 
+use super::affinity_terms::PodAffinityTerms;
 use super::events::ClusterEvent;
-use super::pod_resources::PodResources;
+use super::pod_resources::{PodResources, RequestOptions};
 
 /// A pod and what was computed from it.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,13 +19,21 @@ pub struct PodInfo {
     pub pod: Arc<Pod>,
     /// What it asks for, as NodeInfo counts it.
     pub resources: PodResources,
+    /// Its terms of pod affinity and anti-affinity, if it has any.
+    pub affinity: Option<Arc<PodAffinityTerms>>,
 }
 
 impl PodInfo {
-    /// Computes everything.
+    /// Computes everything under the default feature gates.
     pub fn new(pod: Arc<Pod>) -> Self {
-        let resources = PodResources::of(&pod);
-        Self { pod, resources }
+        Self::with_options(pod, RequestOptions::default())
+    }
+
+    /// Computes everything.
+    pub fn with_options(pod: Arc<Pod>, options: RequestOptions) -> Self {
+        let resources = PodResources::with_options(&pod, options);
+        let affinity = PodAffinityTerms::of(&pod).map(Arc::new);
+        Self { pod, resources, affinity }
     }
 
     /// `metadata.uid`.

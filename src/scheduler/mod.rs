@@ -1,4 +1,495 @@
-//! The scheduler core: deterministic, sans-IO, a copyable value.
+//! The scheduler core: deterministic, sans-IO, a value that can be copied.
+//!
+//! The contract, in three calls:
+//!
+//! 1. [`Scheduler::handle`] takes one [`Input`] and the time at which it came. Time never goes back.
+//! 2. [`Scheduler::poll_effect`] gives the deeds that follow, one by one, until there is none. **Drain it before
+//!    the next `handle`.** The outcome of each deed comes back later as [`Input::EffectDone`].
+//! 3. [`Scheduler::poll_timeout`] tells when to call `handle` with [`Input::Timeout`] if nothing else comes.
+//!
+//! The core reads no clock, no socket, no environment and no hash order: equal inputs give equal effects and an
+//! equal [`Scheduler::digest`]. It learns of the cluster from watch events alone; what it has decided itself it
+//! knows as assumed pods until a watch confirms it.
+//!
+//! Mirrors `pkg/scheduler/scheduler.go`. Not here: how deeds are done, and when attempts are made. A driver sends
+//! [`Command::ScheduleOne`] for each attempt, so that pausing is nothing but not sending it.
 
+mod batch;
+mod binding_cycle;
+mod cycle;
+pub mod effect;
+mod event_handlers;
+mod failure;
+pub mod input;
+mod journal;
+mod pending;
+mod preemption;
+mod schedule_one;
 pub mod trace;
 pub mod view;
+mod view_builder;
+mod world;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Display;
+use std::sync::Arc;
+
+use crate::api::objects::Pod;
+use crate::api::{Digest, Digestible, ObjectStore, Str, Time, Uid};
+use crate::cache::Cache;
+use crate::framework::runtime::QueueingHintMap;
+use crate::framework::{Framework, HandleRequest, Snapshot};
+use crate::queue::{
+    HintResult, MoveLogLevel, QueueMove, QueueName, QueueOptions, QueueProfile, SchedulingQueue,
+};
+
+use batch::Batch;
+use cycle::{BindingCycle, Cycle};
+use effect::{Effect, EffectId, EffectKind};
+use input::{Command, Input};
+use journal::Journal;
+use pending::PendingEffect;
+use preemption::PreemptionRun;
+use trace::CycleOutcome;
+use view::{Counts, CycleSummary, ObjectEvent, QueueMoveLine};
+use world::World;
+
+/// Which of several nodes with the highest total is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum TieBreak {
+    /// One by chance, from the core's own seeded numbers, as kube-scheduler does from its own.
+    #[default]
+    Random,
+    /// The first by name, for comparisons with other implementations.
+    ByName,
+}
+
+/// What a scheduler is made with.
+#[derive(Clone, Debug)]
+pub struct SchedulerOptions {
+    /// Where the random numbers start.
+    pub seed: u64,
+    /// `percentageOfNodesToScore` of profiles that set none; 0 means adaptive.
+    pub percentage_of_nodes_to_score: i32,
+    /// How the queue behaves.
+    pub queue: QueueOptions,
+    /// Whether the ranking of one attempt may serve the next pod (`OpportunisticBatching`).
+    pub is_batching: bool,
+    /// How ties end.
+    pub tie_break: TieBreak,
+    /// Whether evidence of attempts is kept. Has no influence on any decision.
+    pub is_tracing: bool,
+}
+
+impl Default for SchedulerOptions {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            percentage_of_nodes_to_score: 0,
+            queue: QueueOptions::default(),
+            is_batching: true,
+            tie_break: TieBreak::Random,
+            is_tracing: true,
+        }
+    }
+}
+
+/// Why a scheduler cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SchedulerError {
+    /// There is no profile.
+    #[error("at least one profile is required")]
+    NoProfile,
+    /// Two profiles have one name.
+    #[error("duplicate profile with scheduler name {0:?}")]
+    DuplicateProfile(String),
+    /// A profile has no QueueSort plugin.
+    #[error("profile {0:?} has no queue sort plugin")]
+    NoQueueSort(String),
+}
+
+/// A complete scheduler. See the module's text for the contract.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    world: World,
+    queue: SchedulingQueue,
+    cache: Cache,
+    options: SchedulerOptions,
+    next_start_node_index: usize,
+    batches: BTreeMap<Str, Batch>,
+    cycle: Option<Cycle>,
+    binding_cycles: Vec<BindingCycle>,
+    preemption_runs: Vec<PreemptionRun>,
+    pods_to_activate: Vec<Arc<Pod>>,
+    pre_bind_wakeups: BTreeMap<Uid, Time>,
+    effects: VecDeque<Effect>,
+    next_effect_id: u64,
+    pending_effects: BTreeMap<EffectId, PendingEffect>,
+    /// What the last attempt of each pending pod said.
+    last_messages: BTreeMap<Uid, Str>,
+    counts: Counts,
+    n_outcomes: u64,
+    journal: Journal,
+    problems: VecDeque<String>,
+}
+
+impl Scheduler {
+    /// A scheduler without a cluster: objects come as inputs.
+    ///
+    /// # Errors
+    /// If there is no profile, two have one name, or one has no QueueSort plugin.
+    pub fn new(profiles: Vec<Framework>, options: SchedulerOptions) -> Result<Self, SchedulerError> {
+        let mut by_name = BTreeMap::new();
+        let mut queue_sort = None;
+        for framework in profiles {
+            let name = framework.profile_name.clone();
+            let sort = framework.plugins.queue_sort.first().cloned();
+            queue_sort = Some(sort.ok_or_else(|| SchedulerError::NoQueueSort(name.to_string()))?);
+            let hints = QueueingHintMap::new(&framework);
+            if by_name.insert(name.clone(), QueueProfile { framework, hints }).is_some() {
+                return Err(SchedulerError::DuplicateProfile(name.to_string()));
+            }
+        }
+        let queue_sort = queue_sort.ok_or(SchedulerError::NoProfile)?;
+        let mut queue = SchedulingQueue::new(options.queue.clone(), queue_sort);
+        queue.set_move_log_level(move_log_level(options.is_tracing));
+        Ok(Self {
+            world: World::new(by_name, options.seed),
+            queue,
+            cache: Cache::default(),
+            options,
+            next_start_node_index: 0,
+            batches: BTreeMap::new(),
+            cycle: None,
+            binding_cycles: Vec::new(),
+            preemption_runs: Vec::new(),
+            pods_to_activate: Vec::new(),
+            pre_bind_wakeups: BTreeMap::new(),
+            effects: VecDeque::new(),
+            next_effect_id: 1,
+            pending_effects: BTreeMap::new(),
+            last_messages: BTreeMap::new(),
+            counts: Counts::default(),
+            n_outcomes: 0,
+            journal: Journal::default(),
+            problems: VecDeque::new(),
+        })
+    }
+
+    /// Takes one input. A time before that of an earlier input is read as the earlier one's.
+    pub fn handle(&mut self, now: Time, input: Input) {
+        if self.world.now == Time::ZERO {
+            self.queue.set_start(now);
+        }
+        self.world.now = self.world.now.max(now);
+        match input {
+            Input::Added(object) => self.object_added(object),
+            Input::Updated { old, new } => self.object_updated(old, new),
+            Input::Deleted(object) => self.object_deleted(object),
+            Input::EffectDone { id, result } => self.effect_done(id, result),
+            Input::Timeout => {}
+            Input::Command(command) => self.command(command),
+        }
+        self.let_time_pass();
+        self.run_binding_cycles();
+        self.collect_moves();
+    }
+
+    /// The next deed to be done, in order.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// When something happens by itself next: a backoff ends, the flush moves a pod, Permit or PreBind time out.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let permit = self
+            .world
+            .waiting_pods
+            .iter()
+            .filter(|waiting| waiting.signal.is_none())
+            .filter_map(|waiting| waiting.deadline().map(|(at, _)| at))
+            .min();
+        let pre_bind = self.pre_bind_wakeups.values().min().copied();
+        [self.queue.next_timeout(self.world.now), permit, pre_bind].into_iter().flatten().min()
+    }
+
+    /// Whether an attempt can be made: one is under way, or a pod can be popped.
+    pub fn can_schedule(&self) -> bool {
+        self.cycle.is_some() || self.queue.can_pop()
+    }
+
+    /// Whether an attempt has begun and not left the scheduling cycle.
+    pub fn is_in_cycle(&self) -> bool {
+        self.cycle.is_some()
+    }
+
+    /// Whether a person steps a binding cycle that has not ended.
+    pub fn has_stepped_binding_cycle(&self) -> bool {
+        self.binding_cycles.iter().any(|binding| binding.cycle.is_stepped)
+    }
+
+    /// Whether any deed is on its way, so that more may happen without time passing.
+    pub fn has_pending_effects(&self) -> bool {
+        !self.pending_effects.is_empty()
+    }
+
+    /// The objects as the watches last reported them.
+    pub fn objects(&self) -> &ObjectStore {
+        &self.world.objects
+    }
+
+    /// The nodes as the last attempt saw them.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.world.snapshot
+    }
+
+    /// The profiles by `schedulerName`.
+    pub fn profiles(&self) -> impl Iterator<Item = &Framework> {
+        self.world.profiles.values().map(|profile| &profile.framework)
+    }
+
+    /// Whether evidence of attempts is kept from now on. Has no influence on any decision.
+    pub fn set_tracing(&mut self, is_tracing: bool) {
+        self.options.is_tracing = is_tracing;
+        self.queue.set_move_log_level(move_log_level(is_tracing));
+    }
+
+    /// What went wrong inside since the last call and has no other place: a failed status patch, an object that
+    /// does not go with what the cache knows.
+    pub fn take_problems(&mut self) -> Vec<String> {
+        self.problems.drain(..).collect()
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::ScheduleOne => self.schedule_one(),
+            Command::NextPhase => {
+                // A binding cycle that cannot go on must not hold the person up.
+                if self.cycle.is_some() || !self.step_binding_cycle() {
+                    self.release_stepped_binding_cycles();
+                    self.next_phase(true);
+                }
+            }
+            Command::Activate(pods) => {
+                let env = self.world.queue_env();
+                self.queue.activate(&env, &pods);
+            }
+            Command::AllowWaitingPod { uid, plugin } => {
+                if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
+                    waiting.allow(&plugin);
+                }
+            }
+            Command::RejectWaitingPod { uid, plugin, message } => {
+                if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
+                    waiting.reject(&plugin, &message);
+                }
+            }
+        }
+    }
+
+    /// The rest of the attempt under way, a binding cycle that a person was stepping included, or a whole one.
+    fn schedule_one(&mut self) {
+        let had_stepped = self.has_stepped_binding_cycle();
+        self.release_stepped_binding_cycles();
+        if self.cycle.is_none() && (had_stepped || !self.next_phase(false)) {
+            return;
+        }
+        if let Some(cycle) = &mut self.cycle {
+            cycle.is_stepped = false;
+        }
+        while self.cycle.is_some() {
+            self.next_phase(false);
+        }
+    }
+
+    fn let_time_pass(&mut self) {
+        let env = self.world.queue_env();
+        self.queue.flush_backoff_q_completed(&env);
+        self.queue.flush_unschedulable_pods_leftover(&env);
+        self.time_out_waiting_pods();
+    }
+
+    fn effect_done(&mut self, id: EffectId, result: Result<(), effect::ApiFailure>) {
+        match self.pending_effects.remove(&id) {
+            Some(PendingEffect::Bind { uid, plugin }) => self.bind_returned(&uid, plugin, result),
+            Some(PendingEffect::Preemption { preemptor, victim }) => {
+                self.preemption_returned(&preemptor, &victim, result);
+            }
+            Some(PendingEffect::ClearNomination) => {
+                if let Err(failure) = result {
+                    self.note_problem(&format!("clearing a nomination: {failure}"));
+                }
+            }
+            Some(PendingEffect::Report { what }) => {
+                if let Err(failure) = result {
+                    self.note_problem(&format!("{what}: {failure}"));
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Does what plugins have asked for.
+    fn carry_out_requests(&mut self) {
+        for request in self.world.take_requests() {
+            match request {
+                HandleRequest::AllowWaitingPod { uid, plugin } => {
+                    if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
+                        waiting.allow(&plugin);
+                    }
+                }
+                HandleRequest::RejectWaitingPod { uid, plugin, message } => {
+                    if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
+                        waiting.reject(&plugin, &message);
+                    }
+                }
+                HandleRequest::Activate(pods) => {
+                    let env = self.world.queue_env();
+                    self.queue.activate(&env, &pods);
+                }
+                HandleRequest::ActivateAfterCycle(pods) => self.pods_to_activate.extend(pods),
+                HandleRequest::Preempt { preemptor, candidate, plugin } => {
+                    self.prepare_candidate_async(preemptor, candidate, plugin);
+                }
+            }
+        }
+    }
+
+    /// The attempt has succeeded: the pods that plugins wanted tried next get their turn.
+    fn activate_after_cycle(&mut self) {
+        let pods = std::mem::take(&mut self.pods_to_activate);
+        if !pods.is_empty() {
+            let env = self.world.queue_env();
+            self.queue.activate(&env, &pods);
+        }
+    }
+
+    fn emit(&mut self, kind: EffectKind) -> EffectId {
+        let id = EffectId(self.next_effect_id);
+        self.next_effect_id += 1;
+        self.effects.push_back(Effect { id, kind });
+        id
+    }
+
+    fn record_event(&mut self, event: ObjectEvent) {
+        self.journal.add_event(event.clone());
+        self.emit(EffectKind::Event(event));
+    }
+
+    fn note_problem(&mut self, text: &str) {
+        const PROBLEMS_MAX: usize = 100;
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push_back(text.to_owned());
+        }
+    }
+
+    fn note_cache_error<E: Display>(&mut self, result: Result<(), E>) {
+        if let Err(error) = result {
+            self.note_problem(&error.to_string());
+        }
+    }
+
+    /// The attempt has ended: its evidence and its line in the history.
+    fn finish_trace(&mut self, cycle: Cycle, outcome: CycleOutcome) {
+        self.n_outcomes += 1;
+        let Some(mut trace) = cycle.trace else { return };
+        trace.outcome = outcome.clone();
+        self.journal.add_history(CycleSummary {
+            number: trace.number,
+            started: trace.started,
+            pod: trace.pod_key(),
+            outcome,
+        });
+        let is_newest = self.journal.last_trace.as_ref().is_none_or(|last| last.number <= trace.number);
+        if is_newest {
+            self.journal.last_trace = Some(Arc::from(trace));
+        }
+    }
+
+    fn collect_moves(&mut self) {
+        let at = self.world.now;
+        for entry in self.queue.take_moves() {
+            let (pod, text) = match entry {
+                QueueMove::Entered { pod, queue, event } => {
+                    (pod, format!("to {} by {}", queue_name(queue), event.label()))
+                }
+                QueueMove::Judged { pod, event, answers, strategy, .. } => {
+                    let answers: Vec<String> = answers
+                        .iter()
+                        .map(|answer| match &answer.result {
+                            HintResult::Skip => format!("{} Skip", answer.plugin),
+                            HintResult::Queue => format!("{} Queue", answer.plugin),
+                            HintResult::Error(error) => format!("{} Queue ({error})", answer.plugin),
+                        })
+                        .collect();
+                    (pod, format!("{}: {} => {strategy}", event.label(), answers.join(", ")))
+                }
+            };
+            self.journal.add_move(QueueMoveLine { at, pod, text });
+        }
+    }
+
+    /// A number that stands for the whole state: equal states have equal digests on every machine.
+    pub fn digest(&self) -> u64 {
+        let mut digest = Digest::new();
+        digest.u64(self.world.now.as_nanos()).u64(self.world.rng.borrow().state());
+        digest.len(self.next_start_node_index).u64(self.next_effect_id);
+        digest.u64(self.counts.cycles).u64(self.counts.bound).u64(self.counts.preempted);
+        self.queue.digest(&mut digest);
+        self.cache.digest(&mut digest);
+        self.world.nominator.digest(&mut digest);
+        for batch in self.batches.values() {
+            batch.digest(&mut digest);
+        }
+        self.digest_cycles(&mut digest);
+        digest.len(self.effects.len()).len(self.pending_effects.len());
+        for object in self.world.objects.iter() {
+            let metadata = object.metadata();
+            digest.str(object.kind().as_str()).str(&metadata.namespace).str(&metadata.name);
+            digest.str(&metadata.uid).str(&metadata.resource_version);
+        }
+        digest.finish()
+    }
+
+    fn digest_cycles(&self, digest: &mut Digest) {
+        digest.bool(self.cycle.is_some());
+        if let Some(cycle) = &self.cycle {
+            digest.str(cycle.queued.uid()).str(cycle.next.as_str()).len(cycle.feasible.len());
+            digest.str(cycle.host.as_deref().unwrap_or_default());
+            for total in cycle.scores.iter().flat_map(|scores| &scores.totals) {
+                digest.i64(*total);
+            }
+        }
+        digest.len(self.binding_cycles.len());
+        for binding in &self.binding_cycles {
+            digest.str(binding.cycle.queued.uid()).str(&binding.host).len(binding.stage as usize);
+            digest.bool(binding.cycle.is_stepped).str(binding.cancelled.as_deref().unwrap_or_default());
+        }
+        digest.len(self.world.waiting_pods.len());
+        for waiting in self.world.waiting_pods.iter() {
+            digest.str(waiting.pod_info.uid()).str(&waiting.node_name);
+            digest.u64(waiting.since.as_nanos()).bool(waiting.signal.is_some());
+            for (plugin, timeout) in &waiting.pending_plugins {
+                digest.str(plugin).u64(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX));
+            }
+        }
+        digest.len(self.preemption_runs.len()).len(self.world.preemption.preempting.len());
+        for uid in &self.world.preemption.preempting {
+            digest.str(uid);
+        }
+    }
+}
+
+/// The queue as people know it.
+const fn queue_name(queue: QueueName) -> &'static str {
+    match queue {
+        QueueName::Active => "activeQ",
+        QueueName::Backoff => "backoffQ",
+        QueueName::Unschedulable => "unschedulablePods",
+    }
+}
+
+/// Judgements are made for people only; without somebody to look at them the queue stops asking early.
+const fn move_log_level(is_tracing: bool) -> MoveLogLevel {
+    if is_tracing { MoveLogLevel::Judgements } else { MoveLogLevel::Off }
+}

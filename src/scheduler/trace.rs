@@ -199,6 +199,8 @@ pub enum SelectionReason {
     OnlyFeasible,
     /// The pod was nominated to it and it passed the filters.
     Nominated,
+    /// The ranking of the attempt before proposed it and it passed the filters (opportunistic batching).
+    BatchHint,
     /// It has the highest total.
     HighestTotal,
     /// Several share the highest total: chance.

@@ -7,19 +7,21 @@ mod meta;
 mod node;
 mod pod;
 mod policy;
+mod workloads;
 
 pub use meta::{Condition, LabelSelector, LabelSelectorRequirement, Labels, ObjectMeta, OwnerReference};
 pub use node::{ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
 pub use pod::{
-    Affinity, Container, ContainerPort, ContainerStatus, NodeAffinity, NodeSelector, NodeSelectorRequirement,
-    NodeSelectorTerm, Pod, PodAffinity, PodAffinityTerm, PodCondition, PodSchedulingGate, PodSpec, PodStatus,
-    PreferredSchedulingTerm, ResourceList, ResourceRequirements, Toleration, TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
+    Affinity, Container, ContainerPort, ContainerRestartRule, ContainerStatus, NodeAffinity, NodeSelector,
+    NodeSelectorRequirement, NodeSelectorTerm, Pod, PodAffinity, PodAffinityTerm, PodCondition,
+    PodSchedulingGate, PodSpec, PodStatus, PreferredSchedulingTerm, ResourceList, ResourceRequirements,
+    Toleration, TopologySpreadConstraint, WeightedPodAffinityTerm,
 };
 pub use policy::{
     IntOrString, Namespace, PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus,
     PriorityClass,
 };
+pub use workloads::{LabelledSpec, ReplicaSet, ReplicationController, SelectingSpec, Service, StatefulSet};
 
 use serde::{Deserialize, Deserializer};
 

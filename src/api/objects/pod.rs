@@ -98,6 +98,9 @@ pub struct PodSpec {
     pub scheduling_gates: Vec<PodSchedulingGate>,
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub host_network: bool,
+    /// False puts the pod into a user namespace of its own (KEP-127).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_users: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub termination_grace_period_seconds: Option<i64>,
     /// Volumes, kept as they came: the volume plugins read them, ImageLocality reads image volumes.
@@ -149,6 +152,16 @@ pub struct Container {
     /// `Always` on an init container makes it a sidecar (KEP-753).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_policy: Option<String>,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub restart_policy_rules: Vec<ContainerRestartRule>,
+}
+
+/// What happens when a container exits in a certain way (KEP-5307).
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ContainerRestartRule {
+    /// `Restart` or `RestartAllContainers`.
+    #[serde(default, deserialize_with = "nullable")]
+    pub action: String,
 }
 
 /// Requests and limits.

@@ -4,9 +4,12 @@
 //! cycle, which is the scheduler's.
 
 mod filter;
+mod profile;
+mod queueing_hints;
 mod registry;
 mod reserve;
 mod score;
+mod sign;
 pub mod waiting_pods;
 
 use std::sync::Arc;
@@ -16,6 +19,8 @@ use crate::api::Str;
 use super::plugin::Plugin;
 
 pub use filter::{PluginVerdict, PreFilterOutcome};
+pub use profile::{ProfileError, build_profiles};
+pub use queueing_hints::{QueueingHintFunction, QueueingHintMap};
 pub use registry::{FactoryContext, PluginFactory, Registry, RegistryError};
 pub use score::{PluginScores, ScoreOutcome};
 

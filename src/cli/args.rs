@@ -1,0 +1,115 @@
+//! Subcommands and flags.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A terminal console with a complete Kubernetes scheduler inside it.
+///
+/// Without a subcommand it opens the console on an embedded sample cluster, paused. Nothing outside is touched.
+#[derive(Debug, Parser)]
+#[command(name = "schedscope", version, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 done; 1 some pods are still pending (run); 2 wrong input or command line."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// How the console looks.
+    #[command(flatten)]
+    pub console: ConsoleArgs,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Opens the console on a cluster from files, simulated and paused
+    Sandbox(SandboxArgs),
+    /// Schedules a cluster from files until nothing moves, and prints where each pod went
+    Run(RunArgs),
+}
+
+/// Where a cluster comes from.
+#[derive(Clone, Debug, Default, Args)]
+pub struct InputArgs {
+    /// Manifests: a file, a folder, or - for standard input; such as `kubectl get nodes,pods -A -o yaml` prints
+    #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-")]
+    pub filenames: Vec<PathBuf>,
+    /// Where the random numbers start that decide ties
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// `schedscope sandbox`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SandboxArgs {
+    /// The cluster; the embedded sample if there is none.
+    #[command(flatten)]
+    pub input: InputArgs,
+}
+
+/// `schedscope run`.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// The cluster; the embedded sample if there is none.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// How the result is printed
+    #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
+    pub output: OutputFormat,
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+}
+
+/// How the console looks and behaves.
+#[derive(Clone, Debug, Args)]
+pub struct ConsoleArgs {
+    /// Theme: dark or light
+    #[arg(long, global = true, value_name = "NAME", env = "SCHEDSCOPE_THEME", default_value = "dark")]
+    pub theme: String,
+    /// How many colours the terminal has
+    #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto)]
+    pub color: ColorWhen,
+    /// Uses ASCII characters alone
+    #[arg(long, global = true)]
+    pub ascii: bool,
+    /// Leaves the mouse to the terminal
+    #[arg(long, global = true)]
+    pub no_mouse: bool,
+    /// Shows changes without lighting them up
+    #[arg(long, global = true)]
+    pub reduced_motion: bool,
+    /// A file with key bindings, laid over the built-in ones
+    #[arg(long, global = true, value_name = "FILE")]
+    pub keymap: Option<PathBuf>,
+    /// Writes log lines to this file as well
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log_file: Option<PathBuf>,
+    /// Which log lines are kept, such as `info` or `schedscope=debug`
+    #[arg(long, global = true, value_name = "FILTER", default_value = "info")]
+    pub log: String,
+}
+
+/// How many colours are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    /// As the environment says (NO_COLOR, COLORTERM, TERM).
+    Auto,
+    /// None.
+    Never,
+    /// 16 colours.
+    #[value(name = "16")]
+    Ansi16,
+    /// 256 colours.
+    #[value(name = "256")]
+    Ansi256,
+    /// All colours.
+    Truecolor,
+}

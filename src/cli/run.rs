@@ -1,0 +1,143 @@
+//! `schedscope run`: schedules until nothing moves and prints where each pod went.
+
+use std::io::{IsTerminal as _, Write as _, stderr, stdout};
+
+use serde::Serialize;
+
+use super::args::{OutputFormat, RunArgs};
+use super::{exit, setup};
+use crate::driver::runner::{PodState, RunSummary, run_to_rest};
+
+/// The version of the JSON form.
+const SCHEMA: &str = "schedscope.dev/run/v1";
+
+/// Runs and prints. The answer is the exit code.
+pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
+    let mut setup = setup::build(&args.input, false)?;
+    for line in &setup.notes {
+        writeln!(stderr(), "schedscope: {line}")?;
+    }
+    let summary = run_to_rest(&mut setup.simulator);
+    let text = match args.output {
+        OutputFormat::Table => table(&summary),
+        OutputFormat::Json => json(&summary)?,
+    };
+    print(&text)?;
+    let has_pending = summary.pods.iter().any(|pod| pod.state.is_pending());
+    Ok(if has_pending { exit::PENDING } else { exit::OK })
+}
+
+/// Writes to standard output; a reader that has had enough is no error.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+fn table(summary: &RunSummary) -> String {
+    let rows: Vec<[String; 4]> = summary
+        .pods
+        .iter()
+        .map(|pod| {
+            let node = pod.node.as_deref().unwrap_or("-").to_owned();
+            let message = match &pod.nominated_node {
+                Some(nominated) if pod.node.is_none() => {
+                    format!("{} (nominated to {nominated})", pod.message)
+                }
+                _ => pod.message.clone(),
+            };
+            [visible(&pod.pod.to_string()), visible(&node), pod.state.as_str().to_owned(), visible(&message)]
+        })
+        .collect();
+    let header = ["POD", "NODE", "STATE", "MESSAGE"];
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        cells.chain(header.get(column).map(|title| title.len())).max().unwrap_or(0)
+    };
+    let (pod, node, state) = (width(0), width(1), width(2));
+    let mut text = String::new();
+    let mut line = |cells: [&str; 4]| {
+        let [a, b, c, d] = cells;
+        let row = format!("{a:<pod$}  {b:<node$}  {c:<state$}  {d}");
+        text.push_str(row.trim_end());
+        text.push('\n');
+    };
+    line(header);
+    for [a, b, c, d] in &rows {
+        line([a, b, c, d]);
+    }
+    text.push_str(&format!("\n{}\n", closing_line(summary)));
+    text
+}
+
+/// Bound, pending, evicted, attempts, simulated time, in one line.
+fn closing_line(summary: &RunSummary) -> String {
+    let count = |wanted: PodState| summary.pods.iter().filter(|pod| pod.state == wanted).count();
+    let pending = summary.pods.iter().filter(|pod| pod.state.is_pending()).count();
+    let mut text = format!("{} bound, {pending} pending", count(PodState::Bound));
+    if !summary.evicted.is_empty() {
+        let names: Vec<String> = summary.evicted.iter().map(|key| visible(&key.to_string())).collect();
+        text.push_str(&format!(", {} evicted ({})", names.len(), names.join(", ")));
+    }
+    let simulated = crate::api::Duration::from_millis(summary.simulated_ms);
+    let simulated = crate::api::time::human_duration(simulated);
+    text.push_str(&format!("; {} attempts, {simulated} simulated", summary.cycles));
+    text
+}
+
+/// Text from a manifest as a terminal may have it. In a pipe it is the same, so that nobody is surprised later.
+fn visible(text: &str) -> String {
+    crate::tui::widgets::text::clean(text).into_owned()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report<'a> {
+    schema: &'static str,
+    pods: Vec<PodReport<'a>>,
+    evicted: Vec<String>,
+    attempts: u64,
+    simulated_milliseconds: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PodReport<'a> {
+    pod: String,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nominated_node: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    message: &'a str,
+}
+
+fn json(summary: &RunSummary) -> anyhow::Result<String> {
+    let report = Report {
+        schema: SCHEMA,
+        pods: summary
+            .pods
+            .iter()
+            .map(|pod| PodReport {
+                pod: pod.pod.to_string(),
+                state: pod.state.as_str(),
+                node: pod.node.as_deref(),
+                nominated_node: pod.nominated_node.as_deref().filter(|_| pod.node.is_none()),
+                message: &pod.message,
+            })
+            .collect(),
+        evicted: summary.evicted.iter().map(ToString::to_string).collect(),
+        attempts: summary.cycles,
+        simulated_milliseconds: summary.simulated_ms,
+    };
+    let mut text = if stdout().is_terminal() {
+        serde_json::to_string_pretty(&report)?
+    } else {
+        serde_json::to_string(&report)?
+    };
+    text.push('\n');
+    Ok(text)
+}

@@ -1,0 +1,64 @@
+//! From manifests to a sandbox: read, admit, build.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use super::args::InputArgs;
+use super::input;
+use crate::api::manifest::load;
+use crate::api::{Str, Time};
+use crate::config::{FeatureGates, LoadOptions, SchedulerConfig};
+use crate::driver::sandbox::api::SandboxApi;
+use crate::driver::sandbox::sample;
+use crate::driver::sandbox::simulator::Simulator;
+use crate::framework::Framework;
+use crate::plugins::registry::in_tree_registry;
+use crate::scheduler::SchedulerOptions;
+
+/// Where simulated time begins: a round date, so that two runs of one cluster are alike.
+const START: Time = Time::from_secs(1_767_225_600);
+
+/// A sandbox that is ready to go.
+pub(super) struct Setup {
+    /// The sandbox.
+    pub simulator: Simulator,
+    /// What it is called on the screen.
+    pub source: Str,
+    /// What is to be told about what was read.
+    pub notes: Vec<String>,
+}
+
+/// Builds the sandbox that the arguments describe; the embedded sample without any.
+pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup> {
+    let (sources, name) = if args.filenames.is_empty() {
+        (vec![sample::source()], Str::from("sample"))
+    } else {
+        (input::read_sources(&args.filenames)?, source_name(&args.filenames))
+    };
+    let loaded = load(&sources)?;
+    let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
+    let gates = FeatureGates::default();
+    let registry = in_tree_registry();
+    let options = LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name) };
+    let configuration = SchedulerConfig::with_defaults(options);
+    let profiles: Vec<Framework> = configuration
+        .profiles
+        .iter()
+        .map(|profile| Framework::new(profile, &registry, &gates))
+        .collect::<Result<_, _>>()
+        .context("building the default profile")?;
+    let options = SchedulerOptions { seed: args.seed, is_tracing, ..SchedulerOptions::default() };
+    let simulator = Simulator::new(profiles, options, api, START).context("building the scheduler")?;
+    Ok(Setup { simulator, source: name, notes: report.notes() })
+}
+
+fn source_name(paths: &[PathBuf]) -> Str {
+    let first = paths.first().map(|path| match path.file_name() {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => path.to_string_lossy().into_owned(),
+    });
+    let first = first.unwrap_or_default();
+    let first = if first == "-" { "stdin".to_owned() } else { first };
+    Str::from(if paths.len() > 1 { format!("{first} +{}", paths.len() - 1) } else { first })
+}

@@ -1,0 +1,166 @@
+//! Schedules a sandbox until nothing moves, without a screen: what `schedscope run` does.
+
+use std::collections::BTreeMap;
+
+use crate::api::{NamespacedName, Str, Uid};
+
+use super::sandbox::simulator::Simulator;
+
+/// How one pod ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodResult {
+    /// The pod.
+    pub pod: NamespacedName,
+    /// The node that it was bound to.
+    pub node: Option<Str>,
+    /// What became of it.
+    pub state: PodState,
+    /// Why it is pending, in the words of the FailedScheduling event; empty if it is bound.
+    pub message: String,
+    /// The node that it is nominated to.
+    pub nominated_node: Option<Str>,
+}
+
+/// What became of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodState {
+    /// It is on a node.
+    Bound,
+    /// It fits nowhere, or fails.
+    Pending,
+    /// A PreEnqueue plugin holds it.
+    Gated,
+    /// It was deleted meanwhile.
+    Gone,
+    /// No profile has its `schedulerName`.
+    Ignored,
+}
+
+impl PodState {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bound => "bound",
+            Self::Pending => "pending",
+            Self::Gated => "gated",
+            Self::Gone => "gone",
+            Self::Ignored => "ignored",
+        }
+    }
+
+    /// Whether the pod still waits for a node.
+    pub const fn is_pending(self) -> bool {
+        matches!(self, Self::Pending | Self::Gated | Self::Ignored)
+    }
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct RunSummary {
+    /// Every pod that waited at the start, by name.
+    pub pods: Vec<PodResult>,
+    /// Pods that were evicted to make room, by name.
+    pub evicted: Vec<NamespacedName>,
+    /// Attempts.
+    pub cycles: u64,
+    /// Simulated time, in milliseconds.
+    pub simulated_ms: u64,
+}
+
+/// Makes attempts and moves time until nothing moves: no pod is on its way in or out, and since the last bind or
+/// departure every pod that can be tried has had two chances more.
+pub fn run_to_rest(simulator: &mut Simulator) -> RunSummary {
+    let before = simulator.api().objects().pods.clone();
+    let mut last = Movement::of(simulator);
+    let mut n_idle = 0;
+    loop {
+        let has_tried = simulator.step_cycle();
+        let now = Movement::of(simulator);
+        if now != last {
+            last = now;
+            n_idle = 0;
+        } else if has_tried {
+            n_idle += 1;
+        }
+        if n_idle > 2 * simulator.scheduler().n_pending() + 2 {
+            break;
+        }
+        if has_tried {
+            continue;
+        }
+        // The flush of pods that waited too long changes nothing by itself, so it is not waited for.
+        if simulator.is_at_rest() {
+            break;
+        }
+        let Some((at, _)) = simulator.next_timeout() else { break };
+        simulator.advance_to(at, |_| true);
+    }
+
+    let waited: BTreeMap<&NamespacedName, &Uid> = before
+        .iter()
+        .filter(|(_, pod)| !pod.is_assigned() && !pod.is_terminal())
+        .map(|(key, pod)| (key, pod.uid()))
+        .collect();
+    let pods_now = &simulator.api().objects().pods;
+    let results = waited.iter().map(|(key, uid)| pod_result(simulator, key, uid)).collect();
+    // Nobody but the scheduler deletes pods here.
+    let evicted = before
+        .iter()
+        .filter(|(key, pod)| pod.is_assigned() && pods_now.get(key).is_none_or(|now| now.uid() != pod.uid()))
+        .map(|(key, _)| key.clone())
+        .collect();
+    RunSummary {
+        pods: results,
+        evicted,
+        cycles: simulator.scheduler().counts().cycles,
+        simulated_ms: u64::try_from(simulator.elapsed().as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn pod_result(simulator: &Simulator, key: &NamespacedName, uid: &Uid) -> PodResult {
+    let scheduler = simulator.scheduler();
+    let pod = simulator.api().objects().pods.get(key).filter(|pod| pod.uid() == uid);
+    let Some(pod) = pod else {
+        return PodResult {
+            pod: key.clone(),
+            node: None,
+            state: PodState::Gone,
+            message: "deleted".to_owned(),
+            nominated_node: None,
+        };
+    };
+    let node = Some(&pod.spec.node_name).filter(|name| !name.is_empty()).cloned();
+    let gate = scheduler.gating_plugin(uid);
+    let (state, message) = if node.is_some() {
+        (PodState::Bound, String::new())
+    } else if !scheduler.has_profile(&pod.spec.scheduler_name) {
+        let name = &pod.spec.scheduler_name;
+        (PodState::Ignored, format!("no profile has the schedulerName {name:?}"))
+    } else if let Some(plugin) = gate {
+        let said = scheduler.last_message(uid).map(|said| format!(" {said}")).unwrap_or_default();
+        (PodState::Gated, format!("gated by {plugin}.{said}"))
+    } else {
+        (PodState::Pending, scheduler.last_message(uid).map(ToString::to_string).unwrap_or_default())
+    };
+    let nominated_node = Some(&pod.status.nominated_node_name).filter(|name| !name.is_empty()).cloned();
+    PodResult { pod: key.clone(), node, state, message, nominated_node }
+}
+
+/// What counts as movement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Movement {
+    bound: u64,
+    preempted: u64,
+    n_pods: usize,
+}
+
+impl Movement {
+    fn of(simulator: &Simulator) -> Self {
+        let counts = simulator.scheduler().counts();
+        Self {
+            bound: counts.bound,
+            preempted: counts.preempted,
+            n_pods: simulator.api().objects().pods.len(),
+        }
+    }
+}

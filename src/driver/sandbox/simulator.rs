@@ -1,0 +1,224 @@
+//! The sandbox driver: the core, the in-memory API and simulated time.
+//!
+//! Effects are done at once, and what they change comes back to the core as watch events: the scheduler learns of
+//! its own deeds no earlier than a real one would. Nothing here reads a clock; whoever owns the driver moves time.
+
+use std::collections::VecDeque;
+
+use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
+use crate::driver::session::Edit;
+use crate::framework::Framework;
+use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectKind};
+use crate::scheduler::input::{Command, Input};
+use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
+
+use super::api::{ApiError, SandboxApi, WatchEvent};
+
+/// Attempts are at least this far apart, so that no two pods have the same time in the queue.
+const TICK: Duration = Duration::from_micros(1);
+
+/// A simulated cluster with its scheduler.
+#[derive(Clone, Debug)]
+pub struct Simulator {
+    scheduler: Scheduler,
+    api: SandboxApi,
+    now: Time,
+    start: Time,
+    /// Deeds that the core has asked for and that are not done.
+    effects: VecDeque<Effect>,
+}
+
+impl Simulator {
+    /// A scheduler on a cluster: every object is reported to it as a watch would at the start, pods that wait to be
+    /// scheduled last.
+    ///
+    /// # Errors
+    /// If the profiles do not make a scheduler.
+    pub fn new(
+        profiles: Vec<Framework>,
+        options: SchedulerOptions,
+        mut api: SandboxApi,
+        start: Time,
+    ) -> Result<Self, SchedulerError> {
+        let scheduler = Scheduler::new(profiles, options)?;
+        api.take_events();
+        let is_pending =
+            |object: &Object| matches!(object, Object::Pod(pod) if !pod.is_assigned() && !pod.is_terminal());
+        let (pending, settled): (Vec<_>, Vec<_>) = api.objects().iter().partition(is_pending);
+        let mut simulator = Self { scheduler, api, now: start, start, effects: VecDeque::new() };
+        for object in settled {
+            simulator.handle(Input::Added(object));
+        }
+        for object in pending {
+            simulator.now += TICK;
+            simulator.handle(Input::Added(object));
+        }
+        simulator.settle();
+        Ok(simulator)
+    }
+
+    /// The scheduler.
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// The same, to take its problems or switch its tracing.
+    pub fn scheduler_mut(&mut self) -> &mut Scheduler {
+        &mut self.scheduler
+    }
+
+    /// The API.
+    pub fn api(&self) -> &SandboxApi {
+        &self.api
+    }
+
+    /// Simulated time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Simulated time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.now - self.start
+    }
+
+    /// Does the rest of the attempt under way, or a whole one. False if no pod can be tried.
+    pub fn step_cycle(&mut self) -> bool {
+        self.step(Command::ScheduleOne)
+    }
+
+    /// Does one phase, or begins an attempt. False if there is nothing to do.
+    pub fn step_phase(&mut self) -> bool {
+        self.step(Command::NextPhase)
+    }
+
+    fn step(&mut self, command: Command) -> bool {
+        let can_step = self.scheduler.can_schedule() || self.scheduler.has_stepped_binding_cycle();
+        if can_step {
+            self.now += TICK;
+            self.input(Input::Command(command));
+        }
+        can_step
+    }
+
+    /// Gives the core one input at the present time, then carries out everything that follows from it.
+    pub fn input(&mut self, input: Input) {
+        self.handle(input);
+        self.settle();
+    }
+
+    fn handle(&mut self, input: Input) {
+        self.scheduler.handle(self.now, input);
+        self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
+    }
+
+    /// When something happens by itself next, and what.
+    pub fn next_timeout(&self) -> Option<(Time, Str)> {
+        let scheduler = self.scheduler.next_timeout_reason();
+        let api = self.api.next_timeout().map(|at| (at, Str::from("a terminating pod is gone")));
+        match (scheduler, api) {
+            (Some(one), Some(other)) => Some(if other.0 <= one.0 { other } else { one }),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Whether nothing will move but for the flush of pods that have waited too long.
+    pub fn is_at_rest(&self) -> bool {
+        !self.scheduler.can_schedule() && !self.scheduler.is_moving() && self.api.next_timeout().is_none()
+    }
+
+    /// Moves time forward to `to`, with a stop wherever something happens by itself. `at_stop` is called at each
+    /// stop and ends the way there by answering false.
+    pub fn advance_to(&mut self, to: Time, mut at_stop: impl FnMut(&mut Self) -> bool) {
+        while let Some((at, _)) = self.next_timeout() {
+            if at > to {
+                break;
+            }
+            // A timeout that is not ahead must still not hold time up.
+            self.now = at.max(self.now + TICK);
+            self.let_time_pass();
+            if !at_stop(self) {
+                return;
+            }
+        }
+        if to > self.now {
+            self.now = to;
+            self.let_time_pass();
+        }
+    }
+
+    fn let_time_pass(&mut self) {
+        self.api.advance(self.now);
+        self.settle();
+        self.input(Input::Timeout);
+    }
+
+    /// Changes the cluster as a person asked, and says what was done.
+    ///
+    /// # Errors
+    /// One sentence that says what is wrong; the cluster is then as it was.
+    pub fn edit(&mut self, edit: &Edit) -> Result<String, String> {
+        self.now += TICK;
+        let (api, now) = (&mut self.api, self.now);
+        let said = match edit {
+            Edit::Apply { source, text } => api.apply_text(source, text, now),
+            Edit::DeletePod(key) => api.delete_pod_by_name(key, now),
+            Edit::DeleteNode(node) => api.delete_node(node),
+            Edit::Cordon(node) => api.cordon(node),
+            Edit::Uncordon(node) => api.uncordon(node),
+            Edit::Taint { node, taint } => api.taint(node, taint),
+            Edit::Label { node, label } => {
+                api.label(Kind::Node, &NamespacedName::cluster(node.clone()), label)
+            }
+        };
+        self.settle();
+        said.map_err(|error| error.to_string())
+    }
+
+    /// Reports changes to the core and does its deeds until there is neither.
+    fn settle(&mut self) {
+        loop {
+            self.deliver_events();
+            let Some(effect) = self.effects.pop_front() else { return };
+            self.carry_out(effect);
+        }
+    }
+
+    fn deliver_events(&mut self) {
+        for event in self.api.take_events() {
+            self.handle(watch_input(event));
+        }
+    }
+
+    fn carry_out(&mut self, Effect { id, kind }: Effect) {
+        let result = match kind {
+            EffectKind::Event(_) => return,
+            EffectKind::Bind { pod, uid, node } => self.api.bind(&pod, &uid, &node, self.now),
+            EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name } => {
+                self.api.patch_pod_status(&pod, &uid, condition, nominated_node_name, self.now)
+            }
+            EffectKind::DeletePod { pod, uid } => self.api.evict_pod(&pod, &uid, self.now),
+        };
+        // The watch reports a change before the answer to the call that made it, as it often does in a cluster.
+        self.deliver_events();
+        let result = result.map_err(|error| api_failure(&error));
+        self.handle(Input::EffectDone { id, result });
+    }
+}
+
+fn watch_input(event: WatchEvent) -> Input {
+    match event {
+        WatchEvent::Added(object) => Input::Added(object),
+        WatchEvent::Modified { old, new } => Input::Updated { old, new },
+        WatchEvent::Deleted(object) => Input::Deleted(object),
+    }
+}
+
+fn api_failure(error: &ApiError) -> ApiFailure {
+    let reason = match error {
+        ApiError::NotFound { .. } => ApiFailureReason::NotFound,
+        ApiError::Conflict { .. } => ApiFailureReason::Conflict,
+        ApiError::AlreadyExists { .. } | ApiError::Invalid { .. } => ApiFailureReason::Other,
+    };
+    ApiFailure { reason, message: error.to_string() }
+}

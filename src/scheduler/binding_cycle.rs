@@ -1,0 +1,458 @@
+//! The binding cycle: from Permit to PostBind.
+//!
+//! Mirrors `bindingCycle` and `handleBindingCycleError` of `pkg/scheduler/schedule_one.go`. Upstream runs each in
+//! a goroutine; here each is a value that goes on when something it waits for has happened: a Permit plugin, a
+//! PreBind plugin, the outcome of a call.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::api::{Duration, Object, Str, Time, Uid};
+use crate::framework::runtime::PluginVerdict;
+use crate::framework::runtime::waiting_pods::WaitingPod;
+use crate::framework::{
+    BindAction, ClusterEvent, Framework, NominatingInfo, PodInfo, PreBindProgress, Status,
+};
+
+use super::Scheduler;
+use super::cycle::{BindingCycle, BindingStage, Cycle, Failure, framework_of};
+use super::effect::{ApiFailure, EffectKind};
+use super::pending::PendingEffect;
+use super::schedule_one::rejection_on_host;
+use super::trace::{CycleOutcome, Phase};
+use super::view::ObjectEvent;
+
+/// How far a binding cycle got in one go.
+enum Progress {
+    /// The next stage may begin.
+    Advanced,
+    /// It waits for something outside.
+    Blocked,
+    /// It has ended well.
+    Bound,
+    /// It has ended badly.
+    Failed(Failure),
+}
+
+impl Scheduler {
+    /// The scheduling cycle is over; the pod goes on its way to the node.
+    pub(super) fn begin_binding_cycle(&mut self, mut cycle: Cycle) {
+        let host = cycle.host.clone().unwrap_or_default();
+        let uid = cycle.queued.uid().clone();
+        let outcome = if self.world.waiting_pods.get(&uid).is_some() {
+            CycleOutcome::Waiting { node: host.clone() }
+        } else {
+            CycleOutcome::Binding { node: host.clone() }
+        };
+        cycle.note(|trace| {
+            trace.outcome = outcome;
+            trace.next = Some(Phase::WaitOnPermit);
+        });
+        let binding = BindingCycle {
+            host,
+            since: self.world.now,
+            stage: BindingStage::Begin,
+            has_pre_bind_work: false,
+            cancelled: None,
+            cycle,
+        };
+        let is_stepped = binding.cycle.is_stepped;
+        self.binding_cycles.push(binding);
+        if is_stepped {
+            // PreBindPreFlight and the nomination belong to the end of Permit for a person who steps.
+            self.advance_binding_cycle(&uid);
+        }
+    }
+
+    /// Lets every binding cycle that nobody steps go as far as it can.
+    pub(super) fn run_binding_cycles(&mut self) {
+        loop {
+            let uids: Vec<Uid> = self
+                .binding_cycles
+                .iter()
+                .filter(|binding| !binding.cycle.is_stepped)
+                .map(|binding| binding.cycle.queued.uid().clone())
+                .collect();
+            let mut has_advanced = false;
+            for uid in uids {
+                while self.advance_binding_cycle(&uid) {
+                    has_advanced = true;
+                }
+            }
+            if !has_advanced {
+                return;
+            }
+        }
+    }
+
+    /// Does one phase of the binding cycle that a person steps. False if there is none.
+    pub(super) fn step_binding_cycle(&mut self) -> bool {
+        let stepped = self.binding_cycles.iter().rfind(|binding| binding.cycle.is_stepped);
+        let Some(uid) = stepped.map(|binding| binding.cycle.queued.uid().clone()) else { return false };
+        self.advance_binding_cycle(&uid)
+    }
+
+    /// Binding cycles that a person has stepped go on by themselves from now on.
+    pub(super) fn release_stepped_binding_cycles(&mut self) {
+        for binding in &mut self.binding_cycles {
+            binding.cycle.is_stepped = false;
+        }
+    }
+
+    /// Does one stage. False if the cycle stands where it stood.
+    pub(super) fn advance_binding_cycle(&mut self, uid: &Uid) -> bool {
+        let Some(index) = self.binding_cycles.iter().position(|b| b.cycle.queued.uid() == uid) else {
+            return false;
+        };
+        let mut binding = self.binding_cycles.remove(index);
+        let profiles = Arc::clone(&self.world.profiles);
+        let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) else { return false };
+        let stage = binding.stage;
+        let progress = match stage {
+            BindingStage::Begin => self.begin_binding(&mut binding, framework),
+            BindingStage::WaitOnPermit => self.wait_on_permit(&mut binding),
+            BindingStage::PreBind => self.pre_bind(&mut binding, framework),
+            BindingStage::Bind => self.bind(&mut binding, framework),
+            BindingStage::BindCalled => Progress::Blocked,
+            BindingStage::PostBind => self.post_bind(&mut binding, framework),
+        };
+        match progress {
+            Progress::Advanced => {
+                let next = match binding.stage {
+                    BindingStage::Begin | BindingStage::WaitOnPermit => Phase::WaitOnPermit,
+                    BindingStage::PreBind => Phase::PreBind,
+                    BindingStage::Bind | BindingStage::BindCalled => Phase::Bind,
+                    BindingStage::PostBind => Phase::PostBind,
+                };
+                binding.cycle.note(|trace| trace.next = Some(next));
+                self.binding_cycles.insert(index, binding);
+                true
+            }
+            Progress::Blocked => {
+                let has_moved = binding.stage != stage;
+                self.binding_cycles.insert(index, binding);
+                has_moved
+            }
+            Progress::Bound => {
+                self.counts.bound += 1;
+                let node = binding.host;
+                binding.cycle.note(|trace| trace.next = None);
+                self.finish_trace(binding.cycle, CycleOutcome::Bound { node });
+                true
+            }
+            Progress::Failed(failure) => {
+                self.handle_binding_cycle_error(binding, framework, failure);
+                true
+            }
+        }
+    }
+
+    /// PreBindPreFlight, and the nomination that tells others where the pod is about to go if that takes a while
+    /// (KEP-5278).
+    fn begin_binding(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
+        let assumed = assumed(&binding.cycle);
+        let (status, _) = framework.run_pre_bind_pre_flights(
+            &self.world.handle(framework),
+            &mut binding.cycle.state,
+            &assumed,
+            &binding.host,
+        );
+        if !status.is_success() && !status.is_skip() {
+            return Progress::Failed(Failure::Status(status));
+        }
+        binding.has_pre_bind_work = status.is_success();
+        let will_wait = self.world.waiting_pods.get(assumed.uid()).is_some();
+        if binding.has_pre_bind_work || will_wait {
+            self.patch_pod(&assumed.pod, None, &NominatingInfo::Override(binding.host.clone()));
+        }
+        binding.stage = BindingStage::WaitOnPermit;
+        if will_wait { Progress::Advanced } else { self.wait_on_permit(binding) }
+    }
+
+    fn wait_on_permit(&mut self, binding: &mut BindingCycle) -> Progress {
+        let uid = binding.cycle.queued.uid().clone();
+        let status = match self.world.waiting_pods.get(&uid) {
+            None => Status::SUCCESS,
+            Some(WaitingPod { signal: None, .. }) => return Progress::Blocked,
+            Some(WaitingPod { signal: Some(signal), .. }) => {
+                binding.cycle.note(|trace| trace.phase = Phase::WaitOnPermit);
+                signal.clone()
+            }
+        };
+        self.world.waiting_pods.remove(&uid);
+        if status.is_rejected() {
+            return Progress::Failed(rejection_on_host(&binding.host, status));
+        }
+        if !status.is_success() {
+            let text = format!("waiting on permit for pod: {}", status.message());
+            return Progress::Failed(Failure::Status(Status::error(text)));
+        }
+        // Nothing that follows can make the pod unschedulable, so the events since its pop need not be kept.
+        self.queue.done(&uid);
+        let node = binding.host.clone();
+        binding.cycle.note(|trace| trace.outcome = CycleOutcome::Binding { node });
+        binding.stage = BindingStage::PreBind;
+        Progress::Advanced
+    }
+
+    /// Runs the PreBind plugins group by group: those that allow it beside each other, the others alone.
+    fn pre_bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
+        let assumed = assumed(&binding.cycle);
+        let mut verdicts = Vec::new();
+        if binding.has_pre_bind_work {
+            let mut is_pending = false;
+            let mut previous_is_parallel = true;
+            for plugin in &framework.plugins.pre_bind {
+                let name = plugin.name();
+                let Some(pre_bind) = plugin.as_pre_bind() else { continue };
+                if binding.cycle.state.skip_pre_bind_plugins.contains(name) {
+                    continue;
+                }
+                let is_parallel = binding.cycle.state.parallel_pre_bind_plugins.contains(name);
+                if is_pending && !(is_parallel && previous_is_parallel) {
+                    break;
+                }
+                previous_is_parallel = is_parallel;
+                let progress = pre_bind.pre_bind(
+                    &self.world.handle(framework),
+                    &mut binding.cycle.state,
+                    &assumed,
+                    &binding.host,
+                    binding.cancelled.as_deref(),
+                );
+                match progress {
+                    PreBindProgress::Pending { wake_at } => {
+                        is_pending = true;
+                        if let Some(wake_at) = wake_at {
+                            self.pre_bind_wakeups.insert(assumed.uid().clone(), wake_at);
+                        }
+                    }
+                    PreBindProgress::Done(status) => {
+                        if status.is_success() {
+                            binding.cycle.state.skip_pre_bind_plugins.insert(name);
+                        }
+                        verdicts.push(PluginVerdict {
+                            plugin: name,
+                            status: status.clone(),
+                            node_names: None,
+                        });
+                        if !status.is_success() {
+                            binding.cycle.note(|trace| {
+                                trace.pre_bind.get_or_insert_with(Vec::new).extend(verdicts);
+                            });
+                            self.pre_bind_wakeups.remove(assumed.uid());
+                            let status = if status.is_rejected() {
+                                status.with_plugin(name)
+                            } else {
+                                let text = format!("running PreBind plugin {name:?}: {}", status.message());
+                                Status::error(text)
+                            };
+                            return Progress::Failed(Failure::Status(status));
+                        }
+                    }
+                }
+            }
+            self.carry_out_requests();
+            binding.cycle.note(|trace| trace.pre_bind.get_or_insert_with(Vec::new).extend(verdicts));
+            if is_pending {
+                return Progress::Blocked;
+            }
+            self.pre_bind_wakeups.remove(assumed.uid());
+            if let Some(reason) = &binding.cancelled {
+                return Progress::Failed(Failure::Status(Status::error(reason)));
+            }
+        } else {
+            binding.cycle.note(|trace| trace.pre_bind = Some(Vec::new()));
+        }
+        binding.cycle.note(|trace| trace.phase = Phase::PreBind);
+        binding.stage = BindingStage::Bind;
+        Progress::Advanced
+    }
+
+    fn bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
+        let assumed = assumed(&binding.cycle);
+        let mut verdicts = Vec::new();
+        for plugin in &framework.plugins.bind {
+            let Some(bind) = plugin.as_bind() else { continue };
+            let name = plugin.name();
+            let action =
+                bind.bind(&self.world.handle(framework), &mut binding.cycle.state, &assumed, &binding.host);
+            let status = match &action {
+                BindAction::Skip => Status::skip(),
+                BindAction::PostBinding => Status::SUCCESS,
+                BindAction::Done(status) => status.clone(),
+            };
+            verdicts.push(PluginVerdict { plugin: name, status: status.clone(), node_names: None });
+            if action == BindAction::Skip {
+                continue;
+            }
+            binding.cycle.note(|trace| {
+                trace.bind = Some(verdicts);
+                trace.phase = Phase::Bind;
+            });
+            if action == BindAction::PostBinding {
+                let id = self.emit(EffectKind::Bind {
+                    pod: assumed.pod.key(),
+                    uid: assumed.uid().clone(),
+                    node: binding.host.clone(),
+                });
+                self.pending_effects
+                    .insert(id, PendingEffect::Bind { uid: assumed.uid().clone(), plugin: name });
+                binding.stage = BindingStage::BindCalled;
+                return Progress::Blocked;
+            }
+            return match bind_failure(name, status) {
+                None => self.binding_done(binding),
+                Some(failure) => Progress::Failed(failure),
+            };
+        }
+        Progress::Failed(Failure::Status(Status::skip()))
+    }
+
+    /// The outcome of the call that binds the pod.
+    pub(super) fn bind_returned(&mut self, uid: &Uid, plugin: &'static str, result: Result<(), ApiFailure>) {
+        let Some(index) = self.binding_cycles.iter().position(|b| b.cycle.queued.uid() == uid) else {
+            return;
+        };
+        let status = match result {
+            Ok(()) => Status::SUCCESS,
+            Err(failure) => Status::error(failure),
+        };
+        let verdict = PluginVerdict { plugin, status: status.clone(), node_names: None };
+        let mut binding = self.binding_cycles.remove(index);
+        binding.cycle.note(|trace| {
+            if let Some(last) = trace.bind.as_mut().and_then(|verdicts| verdicts.last_mut()) {
+                *last = verdict;
+            }
+        });
+        match bind_failure(plugin, status) {
+            None => {
+                self.binding_done(&mut binding);
+                self.binding_cycles.insert(index, binding);
+            }
+            Some(failure) => {
+                let profiles = Arc::clone(&self.world.profiles);
+                if let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) {
+                    self.handle_binding_cycle_error(binding, framework, failure);
+                }
+            }
+        }
+    }
+
+    fn binding_done(&mut self, binding: &mut BindingCycle) -> Progress {
+        let pod = &assumed(&binding.cycle).pod;
+        self.record_event(ObjectEvent {
+            at: self.world.now,
+            type_: "Normal",
+            reason: "Scheduled",
+            action: "Binding",
+            regarding: pod.key(),
+            note: format!("Successfully assigned {} to {}", pod.key(), binding.host),
+        });
+        self.last_messages.remove(pod.uid());
+        let node = binding.host.clone();
+        binding.cycle.note(|trace| {
+            trace.outcome = CycleOutcome::Bound { node };
+            trace.next = Some(Phase::PostBind);
+        });
+        binding.stage = BindingStage::PostBind;
+        Progress::Advanced
+    }
+
+    fn post_bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
+        let assumed = assumed(&binding.cycle);
+        framework.run_post_bind_plugins(
+            &self.world.handle(framework),
+            &mut binding.cycle.state,
+            &assumed,
+            &binding.host,
+        );
+        self.carry_out_requests();
+        self.activate_after_cycle();
+        let plugins = framework.plugins.post_bind.iter().map(|plugin| plugin.name()).collect();
+        binding.cycle.note(|trace| {
+            trace.post_bind = Some(plugins);
+            trace.phase = Phase::PostBind;
+        });
+        Progress::Bound
+    }
+
+    /// Gives everything back and puts the pod back into the queue (`handleBindingCycleError`).
+    fn handle_binding_cycle_error(
+        &mut self,
+        mut binding: BindingCycle,
+        framework: &Framework,
+        failure: Failure,
+    ) {
+        let assumed_pod = Arc::clone(&assumed(&binding.cycle).pod);
+        let is_forgotten = self.unreserve_and_forget(&mut binding.cycle, framework);
+        let object = Object::Pod(Arc::clone(&assumed_pod));
+        let is_rejection = failure.is_rejection();
+        if is_forgotten && !is_rejection {
+            self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, None);
+        }
+        self.handle_scheduling_failure(binding.cycle, failure, &NominatingInfo::clear());
+        if is_forgotten && is_rejection {
+            // The rejected pod itself must not be woken by the room that it gave back.
+            let is_another = |pod: &crate::api::objects::Pod| pod.uid() != assumed_pod.uid();
+            self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, Some(&is_another));
+        }
+    }
+
+    /// A Permit plugin holds the pod.
+    pub(super) fn add_waiting_pod(
+        &mut self,
+        pod_info: Arc<PodInfo>,
+        node: Str,
+        waits: BTreeMap<Str, Duration>,
+    ) {
+        self.world.waiting_pods.add(WaitingPod {
+            pod_info,
+            node_name: node,
+            since: self.world.now,
+            pending_plugins: waits,
+            signal: None,
+        });
+    }
+
+    /// Turns down waiting pods whose time is over.
+    pub(super) fn time_out_waiting_pods(&mut self) {
+        let now = self.world.now;
+        let late: Vec<(Time, Uid, Str, Duration)> = self
+            .world
+            .waiting_pods
+            .iter()
+            .filter(|waiting| waiting.signal.is_none())
+            .filter_map(|waiting| {
+                let (deadline, plugin) = waiting.deadline()?;
+                let timeout = waiting.pending_plugins.get(plugin).copied()?;
+                (deadline <= now).then(|| (deadline, waiting.pod_info.uid().clone(), plugin.clone(), timeout))
+            })
+            .collect();
+        for (_, uid, plugin, timeout) in late {
+            let message = format!(
+                "rejected due to timeout after waiting {} at plugin {plugin}",
+                crate::api::time::go_duration(timeout)
+            );
+            if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
+                waiting.reject(&plugin, &message);
+            }
+        }
+    }
+}
+
+fn assumed(cycle: &Cycle) -> Arc<PodInfo> {
+    Arc::clone(cycle.assumed.as_ref().unwrap_or_else(|| cycle.pod_info()))
+}
+
+/// How a failed bind is reported; `None` if it has not failed.
+fn bind_failure(plugin: &str, status: Status) -> Option<Failure> {
+    if status.is_success() {
+        return None;
+    }
+    if status.is_rejected() {
+        return Some(Failure::Status(status.with_plugin(plugin)));
+    }
+    let text = format!("running Bind plugin {plugin:?}: {}", status.message());
+    Some(Failure::Status(Status::error(text)))
+}

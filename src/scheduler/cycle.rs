@@ -1,0 +1,128 @@
+//! The attempt under way: what the phases hand to each other.
+
+use std::sync::Arc;
+
+use crate::api::{Str, Time};
+use crate::framework::runtime::ScoreOutcome;
+use crate::framework::{
+    CycleState, Diagnosis, FitError, NodeInfo, PodInfo, PreFilterResult, QueuedPodInfo, Status,
+};
+use crate::queue::QueueProfile;
+
+use super::trace::{CycleTrace, Phase};
+
+/// A scheduling attempt between two phases.
+#[derive(Clone, Debug)]
+pub(super) struct Cycle {
+    /// The popped pod.
+    pub queued: QueuedPodInfo,
+    /// `schedulerName` of its profile.
+    pub profile_name: Str,
+    pub state: CycleState,
+    /// What comes next.
+    pub next: Phase,
+    pub diagnosis: Diagnosis,
+    pub pre_filter_result: Option<PreFilterResult>,
+    /// The nodes that passed Filter.
+    pub feasible: Vec<Arc<NodeInfo>>,
+    pub scores: Option<ScoreOutcome>,
+    /// Whether `feasible` has only the pod's nominated node, because that passed.
+    pub is_nominated_node: bool,
+    /// The attempt's number.
+    pub number: u64,
+    /// The pod's signature, where pods are batched and all plugins can sign it.
+    pub signature: Option<Str>,
+    /// The node that the last ranking proposed.
+    pub node_hint: Option<Str>,
+    /// The chosen node.
+    pub host: Option<Str>,
+    /// The pod with the chosen node in its spec.
+    pub assumed: Option<Arc<PodInfo>>,
+    /// Whether the binding cycle waits for a person to step it.
+    pub is_stepped: bool,
+    /// The evidence, if somebody wants it.
+    pub trace: Option<Box<CycleTrace>>,
+}
+
+impl Cycle {
+    /// The pod as it was popped.
+    pub fn pod_info(&self) -> &Arc<PodInfo> {
+        &self.queued.pod_info
+    }
+
+    /// Changes the evidence, if there is any.
+    pub fn note(&mut self, change: impl FnOnce(&mut CycleTrace)) {
+        if let Some(trace) = &mut self.trace {
+            change(trace);
+        }
+    }
+}
+
+/// A pod on its way from Permit to PostBind.
+#[derive(Clone, Debug)]
+pub(super) struct BindingCycle {
+    pub cycle: Cycle,
+    pub host: Str,
+    pub since: Time,
+    /// What comes next, or is under way.
+    pub stage: BindingStage,
+    /// Whether any PreBind plugin has work.
+    pub has_pre_bind_work: bool,
+    /// Set when a preemption cancels the pod in PreBind; the reason.
+    pub cancelled: Option<String>,
+}
+
+/// Where a binding cycle stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum BindingStage {
+    /// Before anything else.
+    Begin,
+    /// Permit plugins may still hold it.
+    WaitOnPermit,
+    /// PreBind plugins run.
+    PreBind,
+    /// A Bind plugin is to be asked.
+    Bind,
+    /// The call is on its way.
+    BindCalled,
+    /// The call has succeeded.
+    PostBind,
+}
+
+/// Why an attempt failed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Failure {
+    /// The cluster has no nodes (`ErrNoNodesAvailable`).
+    NoNodes,
+    /// The pod fits nowhere, or was turned down at Reserve or Permit.
+    Fit(FitError),
+    /// Anything else.
+    Status(Status),
+}
+
+impl Failure {
+    /// The text of the event and the condition.
+    pub fn message(&self) -> String {
+        match self {
+            Self::NoNodes => "no nodes available to schedule pods".to_owned(),
+            Self::Fit(fit_error) => fit_error.message(),
+            Self::Status(status) => status.message(),
+        }
+    }
+
+    /// Whether it counts as a rejection (reason `Unschedulable`) rather than an error (`SchedulerError`).
+    pub fn is_rejection(&self) -> bool {
+        match self {
+            Self::NoNodes | Self::Fit(_) => true,
+            Self::Status(status) => status.is_rejected(),
+        }
+    }
+}
+
+/// Looks a profile up that was there when the cycle began; profiles do not change while the scheduler runs.
+pub(super) fn framework_of<'a>(
+    profiles: &'a std::collections::BTreeMap<Str, QueueProfile>,
+    name: &str,
+) -> Option<&'a crate::framework::Framework> {
+    profiles.get(name).map(|profile| &profile.framework)
+}

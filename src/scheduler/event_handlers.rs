@@ -1,0 +1,229 @@
+//! What the scheduler does when a watched object comes, changes or goes.
+//!
+//! Mirrors `pkg/scheduler/eventhandlers.go`. Pods that have ended do not exist here: the watch of the real
+//! scheduler leaves them out, so an update that ends a pod arrives as its deletion.
+
+use std::sync::Arc;
+
+use crate::api::objects::{Node, Pod};
+use crate::api::{Kind, Object};
+use crate::framework::{
+    ClusterEvent, PodInfo, node_scheduling_properties_change, pod_scheduling_properties_change,
+};
+
+use super::Scheduler;
+
+impl Scheduler {
+    /// An object came.
+    pub(super) fn object_added(&mut self, object: Object) {
+        if let Object::Pod(pod) = &object
+            && pod.is_terminal()
+        {
+            return;
+        }
+        self.world.objects.insert(object.clone());
+        match object {
+            Object::Node(node) => self.add_node_to_cache(&node),
+            Object::Pod(pod) => self.add_pod(pod),
+            // Plugins look the other kinds up when they need them.
+            _ => {}
+        }
+    }
+
+    /// An object changed.
+    pub(super) fn object_updated(&mut self, old: Object, new: Object) {
+        match (&old, &new) {
+            (Object::Pod(old_pod), Object::Pod(new_pod)) => {
+                match (old_pod.is_terminal(), new_pod.is_terminal()) {
+                    (true, true) => return,
+                    (false, true) => return self.object_deleted(old),
+                    (true, false) => return self.object_added(new),
+                    (false, false) if old_pod.uid() != new_pod.uid() => {
+                        // A watch that missed the deletion in between reports a replacement as an update.
+                        self.object_deleted(old);
+                        return self.object_added(new);
+                    }
+                    (false, false) => {}
+                }
+                self.world.objects.insert(new.clone());
+                self.update_pod(old_pod, Arc::clone(new_pod));
+            }
+            (Object::Node(old_node), Object::Node(new_node)) => {
+                self.world.objects.insert(new.clone());
+                self.update_node_in_cache(old_node, new_node);
+            }
+            _ => {
+                self.world.objects.insert(new);
+            }
+        }
+    }
+
+    /// An object is gone.
+    pub(super) fn object_deleted(&mut self, object: Object) {
+        if self.world.objects.remove(object.kind(), &object.key()).is_none() && object.kind() == Kind::Pod {
+            // The end of a pod had been reported already.
+            return;
+        }
+        match object {
+            Object::Node(node) => self.delete_node_from_cache(&node),
+            Object::Pod(pod) => self.delete_pod(&pod),
+            // Plugins look the other kinds up when they need them.
+            _ => {}
+        }
+    }
+
+    /// Lets every rejected pod judge an event.
+    pub(super) fn move_all(
+        &mut self,
+        event: ClusterEvent,
+        old: Option<&Object>,
+        new: Option<&Object>,
+        pre_check: Option<&dyn Fn(&Pod) -> bool>,
+    ) {
+        let env = self.world.queue_env();
+        self.queue.move_all_to_active_or_backoff_queue(&env, event, old, new, pre_check);
+    }
+
+    fn add_node_to_cache(&mut self, node: &Arc<Node>) {
+        self.cache.add_node(Arc::clone(node));
+        self.move_all(ClusterEvent::NODE_ADD, None, Some(&Object::Node(Arc::clone(node))), None);
+    }
+
+    fn update_node_in_cache(&mut self, old: &Arc<Node>, new: &Arc<Node>) {
+        self.cache.update_node(Arc::clone(new));
+        let (old_object, new_object) = (Object::Node(Arc::clone(old)), Object::Node(Arc::clone(new)));
+        for event in node_scheduling_properties_change(new, old) {
+            self.move_all(event, Some(&old_object), Some(&new_object), None);
+        }
+    }
+
+    fn delete_node_from_cache(&mut self, node: &Arc<Node>) {
+        let object = Object::Node(Arc::clone(node));
+        self.move_all(ClusterEvent::NODE_DELETE, Some(&object), None, None);
+        let removed = self.cache.remove_node(node);
+        self.note_cache_error(removed);
+    }
+
+    fn add_pod(&mut self, pod: Arc<Pod>) {
+        if pod.is_assigned() {
+            self.add_assigned_pod_to_cache(pod);
+        } else if self.is_responsible_for(&pod) {
+            self.add_pod_to_scheduling_queue(pod);
+        }
+    }
+
+    fn update_pod(&mut self, old: &Arc<Pod>, new: Arc<Pod>) {
+        if old.is_assigned() {
+            self.update_assigned_pod_in_cache(old, new);
+        } else if new.is_assigned() {
+            self.add_assigned_pod_to_cache(new);
+            if self.is_responsible_for(old) {
+                self.remove_from_queue_and_nominator(old);
+            }
+        } else if self.is_responsible_for(old) {
+            self.update_pod_in_scheduling_queue(old, &new);
+        }
+    }
+
+    fn delete_pod(&mut self, pod: &Arc<Pod>) {
+        if pod.is_assigned() {
+            self.delete_assigned_pod_from_cache(pod);
+        } else if self.is_responsible_for(pod) {
+            self.delete_pod_from_scheduling_queue(pod);
+        }
+    }
+
+    /// Whether a profile has the pod's `schedulerName`.
+    fn is_responsible_for(&self, pod: &Pod) -> bool {
+        self.world.profile(&pod.spec.scheduler_name).is_some()
+    }
+
+    fn add_pod_to_scheduling_queue(&mut self, pod: Arc<Pod>) {
+        let changes = self.queue.add(&self.world.queue_env(), Arc::new(PodInfo::new(pod)));
+        self.world.nominator.apply(&self.world.objects, changes);
+    }
+
+    fn update_pod_in_scheduling_queue(&mut self, old: &Arc<Pod>, new: &Arc<Pod>) {
+        let (old_version, new_version) = (&old.metadata.resource_version, &new.metadata.resource_version);
+        if old_version == new_version && !new_version.is_empty() {
+            return;
+        }
+        if self.cache.is_assumed_pod(new) {
+            if new.is_terminating() && !old.is_terminating() {
+                self.handle_assumed_pod_deletion(new);
+            }
+            return;
+        }
+        let pod_info = Arc::new(PodInfo::new(Arc::clone(new)));
+        let changes = self.queue.update(&self.world.queue_env(), Some(old), pod_info);
+        self.world.nominator.apply(&self.world.objects, changes);
+        let nominated = &old.status.nominated_node_name;
+        if !nominated.is_empty() && *nominated != new.status.nominated_node_name {
+            self.give_up_nomination(old);
+        }
+    }
+
+    /// A pod that was nominated counts as being on its node for pods of lower or equal priority: to them the end
+    /// of the nomination is the deletion of an assigned pod.
+    fn give_up_nomination(&mut self, pod: &Arc<Pod>) {
+        let priority = pod.priority();
+        let object = Object::Pod(Arc::clone(pod));
+        let is_lower_or_equal = move |other: &Pod| other.priority() <= priority;
+        self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, Some(&is_lower_or_equal));
+    }
+
+    fn remove_from_queue_and_nominator(&mut self, pod: &Arc<Pod>) {
+        let changes = self.queue.delete(pod);
+        self.world.nominator.apply(&self.world.objects, changes);
+        self.last_messages.remove(pod.uid());
+    }
+
+    fn delete_pod_from_scheduling_queue(&mut self, pod: &Arc<Pod>) {
+        self.remove_from_queue_and_nominator(pod);
+        if self.cache.is_assumed_pod(pod) {
+            self.handle_assumed_pod_deletion(pod);
+        } else if !pod.status.nominated_node_name.is_empty() {
+            self.give_up_nomination(pod);
+        }
+    }
+
+    /// A pod is deleted between Assume and the end of its binding: what it would have used is free again.
+    fn handle_assumed_pod_deletion(&mut self, pod: &Pod) {
+        let Ok(assumed) = self.cache.get_pod(pod) else { return };
+        let assumed = Arc::clone(assumed);
+        let uid = assumed.uid().clone();
+        let is_waiting = match self.world.waiting_pods.get_mut(&uid) {
+            Some(waiting) => waiting.reject("", "removed"),
+            None => false,
+        };
+        if !is_waiting {
+            let forgotten = self.cache.forget_pod(&assumed.pod);
+            self.note_cache_error(forgotten);
+        }
+        let object = Object::Pod(Arc::clone(&assumed.pod));
+        self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, None);
+    }
+
+    fn add_assigned_pod_to_cache(&mut self, pod: Arc<Pod>) {
+        let added = self.cache.add_pod(Arc::new(PodInfo::new(Arc::clone(&pod))));
+        self.note_cache_error(added);
+        self.move_all(ClusterEvent::ASSIGNED_POD_ADD, None, Some(&Object::Pod(pod)), None);
+    }
+
+    fn update_assigned_pod_in_cache(&mut self, old: &Arc<Pod>, new: Arc<Pod>) {
+        let updated = self.cache.update_pod(old, Arc::new(PodInfo::new(Arc::clone(&new))));
+        self.note_cache_error(updated);
+        let events = pod_scheduling_properties_change(&new, old);
+        let (old_object, new_object) = (Object::Pod(Arc::clone(old)), Object::Pod(new));
+        for event in events {
+            self.move_all(event, Some(&old_object), Some(&new_object), None);
+        }
+    }
+
+    fn delete_assigned_pod_from_cache(&mut self, pod: &Arc<Pod>) {
+        let removed = self.cache.remove_pod(pod);
+        self.note_cache_error(removed);
+        let object = Object::Pod(Arc::clone(pod));
+        self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, None);
+    }
+}

@@ -1,0 +1,62 @@
+//! What goes into the core. A session is the list of its inputs with their times.
+
+use std::sync::Arc;
+
+use crate::api::objects::Pod;
+use crate::api::{Object, Uid};
+
+use super::effect::{ApiFailure, EffectId};
+
+/// Everything that can happen to the scheduler.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A watch reports a new object.
+    Added(Object),
+    /// A watch reports a change.
+    Updated {
+        /// The object as the watch last reported it.
+        old: Object,
+        /// The object as it is now.
+        new: Object,
+    },
+    /// A watch reports that an object is gone.
+    Deleted(Object),
+    /// A deed that the core asked for has ended.
+    EffectDone {
+        /// Which deed.
+        id: EffectId,
+        /// How.
+        result: Result<(), ApiFailure>,
+    },
+    /// Nothing but time: backoffs end, the flush runs, Permit times out.
+    Timeout,
+    /// A person, or the driver in a person's place, steers the scheduler.
+    Command(Command),
+}
+
+/// How the scheduler is steered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Does the rest of the attempt that is under way, or a whole one. Its binding cycle runs as far as it can.
+    ScheduleOne,
+    /// Does one phase of the attempt that is under way, or begins one.
+    NextPhase,
+    /// Puts pods into activeQ at once, wherever they are in the queue.
+    Activate(Vec<Arc<Pod>>),
+    /// A Permit plugin allows a waiting pod.
+    AllowWaitingPod {
+        /// Which pod.
+        uid: Uid,
+        /// In the name of which plugin.
+        plugin: String,
+    },
+    /// A Permit plugin turns a waiting pod down.
+    RejectWaitingPod {
+        /// Which pod.
+        uid: Uid,
+        /// In the name of which plugin.
+        plugin: String,
+        /// Why.
+        message: String,
+    },
+}

@@ -1,0 +1,29 @@
+//! Effects whose outcome the core waits for.
+
+use crate::api::{Str, Uid};
+
+/// What an effect was for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PendingEffect {
+    /// It binds that pod.
+    Bind {
+        /// The pod.
+        uid: Uid,
+        /// The Bind plugin.
+        plugin: &'static str,
+    },
+    /// It marks or deletes a victim.
+    Preemption {
+        /// The preemptor.
+        preemptor: Uid,
+        /// The victim.
+        victim: Uid,
+    },
+    /// It clears the nomination of a less important pod on the node of a preemption.
+    ClearNomination,
+    /// It reports a failed attempt; nothing depends on it.
+    Report {
+        /// What is said if it fails.
+        what: Str,
+    },
+}

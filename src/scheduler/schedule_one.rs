@@ -1,0 +1,607 @@
+//! One attempt: the scheduling cycle, phase by phase.
+//!
+//! Mirrors `pkg/scheduler/schedule_one.go` up to Permit. Every phase is a step of its own, so that a person can
+//! stop between two of them; nothing before Assume changes more than the attempt itself.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::api::Str;
+use crate::framework::{
+    Code, Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, Status,
+};
+
+use super::Scheduler;
+use super::cycle::{Cycle, Failure};
+use super::trace::{
+    CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace,
+    SelectionReason, SelectionTrace,
+};
+use super::view::ObjectEvent;
+
+/// Below this many nodes all are looked at (`minFeasibleNodesToFind`).
+const MIN_FEASIBLE_NODES_TO_FIND: usize = 100;
+/// The adaptive percentage never falls below this (`minFeasibleNodesPercentageToFind`).
+const MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND: usize = 5;
+
+/// What became of the attempt in one phase.
+enum Next {
+    /// It goes on with this phase.
+    Phase(Phase),
+    /// It has failed.
+    Failed(Failure, NominatingInfo),
+    /// The scheduling cycle is over and the binding cycle begins.
+    Bind,
+}
+
+impl Scheduler {
+    /// Does one phase of the attempt under way. False if there is none and no pod can be popped.
+    pub(super) fn next_phase(&mut self, is_stepped: bool) -> bool {
+        let Some(mut cycle) = self.cycle.take() else { return self.begin_cycle(is_stepped) };
+        cycle.is_stepped |= is_stepped;
+        let profiles = Arc::clone(&self.world.profiles);
+        let Some(framework) = super::cycle::framework_of(&profiles, &cycle.profile_name) else {
+            self.queue.done(cycle.queued.uid());
+            return true;
+        };
+        let phase = cycle.next;
+        let next = match phase {
+            Phase::PreFilter => self.pre_filter(&mut cycle, framework),
+            Phase::Filter => self.filter(&mut cycle, framework),
+            Phase::PostFilter => self.post_filter(&mut cycle, framework),
+            Phase::PreScore => self.pre_score(&mut cycle, framework),
+            Phase::Score => self.score(&mut cycle, framework),
+            Phase::Select => self.select_host(&mut cycle),
+            Phase::Assume => self.assume(&mut cycle),
+            Phase::Reserve => self.reserve(&mut cycle, framework),
+            Phase::Permit => self.permit(&mut cycle, framework),
+            Phase::Pop | Phase::WaitOnPermit | Phase::PreBind | Phase::Bind | Phase::PostBind => Next::Bind,
+        };
+        if cycle.trace.is_some() {
+            let entries = cycle.state.entries().collect();
+            cycle.note(|trace| {
+                trace.phase = phase;
+                trace.cycle_state = entries;
+            });
+        }
+        match next {
+            Next::Phase(next) => {
+                cycle.next = next;
+                cycle.note(|trace| trace.next = Some(next));
+                self.cycle = Some(cycle);
+            }
+            Next::Failed(failure, nominating_info) => {
+                self.handle_scheduling_failure(cycle, failure, &nominating_info);
+                self.start_preemptions();
+            }
+            Next::Bind => self.begin_binding_cycle(cycle),
+        }
+        true
+    }
+
+    /// Pops a pod and looks at the nodes (`ScheduleOne` up to `schedulingCycle`).
+    fn begin_cycle(&mut self, is_stepped: bool) -> bool {
+        let now = self.world.now;
+        let Some(popped) = self.queue.pop(now) else { return false };
+        self.counts.cycles += 1;
+        let pod = Arc::clone(popped.info.pod());
+        let profile_name = pod.spec.scheduler_name.clone();
+        let mut cycle = Cycle {
+            profile_name: profile_name.clone(),
+            state: crate::framework::CycleState::new(),
+            next: Phase::PreFilter,
+            diagnosis: Diagnosis { node_to_status: NodeToStatus::new(), ..Diagnosis::default() },
+            pre_filter_result: None,
+            feasible: Vec::new(),
+            scores: None,
+            is_nominated_node: false,
+            number: self.counts.cycles,
+            signature: None,
+            node_hint: None,
+            host: None,
+            assumed: None,
+            is_stepped,
+            trace: None,
+            queued: popped.info,
+        };
+        self.cache.update_snapshot(&mut self.world.snapshot);
+        if self.options.is_tracing {
+            cycle.trace = Some(Box::new(CycleTrace {
+                number: self.counts.cycles,
+                started: now,
+                pod_info: Arc::clone(cycle.pod_info()),
+                attempt: cycle.queued.attempts,
+                queued_for: now - cycle.queued.timestamp,
+                popped_from: match popped.from {
+                    crate::queue::PoppedFrom::ActiveQ => PoppedFrom::ActiveQ,
+                    crate::queue::PoppedFrom::BackoffQ => PoppedFrom::BackoffQ,
+                },
+                profile: profile_name.clone(),
+                snapshot: self.world.snapshot.clone(),
+                phase: Phase::Pop,
+                next: Some(Phase::PreFilter),
+                pre_filter: None,
+                filter: None,
+                post_filter: None,
+                pre_score: None,
+                score: None,
+                selection: None,
+                reserve: None,
+                permit: None,
+                pre_bind: None,
+                bind: None,
+                post_bind: None,
+                cycle_state: Vec::new(),
+                outcome: CycleOutcome::InProgress,
+            }));
+        }
+        if self.world.profile(&profile_name).is_none() {
+            self.skip_attempt(cycle, format!("profile not found for scheduler name {profile_name:?}"));
+        } else if pod.is_terminating() {
+            let note =
+                format!("skip schedule deleting pod: {}/{}", pod.metadata.namespace, pod.metadata.name);
+            self.record_event(ObjectEvent {
+                at: now,
+                type_: "Warning",
+                reason: "FailedScheduling",
+                action: "Scheduling",
+                regarding: pod.key(),
+                note: note.clone(),
+            });
+            self.skip_attempt(cycle, note);
+        } else if self.cache.is_assumed_pod(&pod) {
+            self.skip_attempt(cycle, "the pod is assumed already".to_owned());
+        } else {
+            self.cycle = Some(cycle);
+        }
+        true
+    }
+
+    fn skip_attempt(&mut self, mut cycle: Cycle, reason: String) {
+        self.queue.done(cycle.queued.uid());
+        cycle.note(|trace| trace.next = None);
+        self.finish_trace(cycle, CycleOutcome::Skipped { reason });
+    }
+
+    fn pre_filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+        if self.world.snapshot.num_nodes() == 0 {
+            return Next::Failed(Failure::NoNodes, NominatingInfo::clear());
+        }
+        let pod_info = Arc::clone(cycle.pod_info());
+        let outcome =
+            framework.run_pre_filter_plugins(&self.world.handle(framework), &mut cycle.state, &pod_info);
+        self.carry_out_requests();
+        cycle.diagnosis.unschedulable_plugins = outcome.plugins_with_nodes;
+        cycle.pre_filter_result = outcome.result;
+        let verdicts = outcome.verdicts;
+        cycle.note(|trace| trace.pre_filter = Some(verdicts));
+        let status = outcome.status;
+        if status.is_success() {
+            return Next::Phase(Phase::Filter);
+        }
+        if !status.is_rejected() {
+            return Next::Failed(Failure::Status(Status::error(status.message())), NominatingInfo::clear());
+        }
+        cycle.diagnosis.pre_filter_msg = status.message();
+        cycle.diagnosis.add_plugin_status(&status);
+        cycle.diagnosis.node_to_status.set_absent(status);
+        self.no_node_is_left(cycle, framework)
+    }
+
+    /// Where PostFilter plugins are, they get their chance; else the attempt has failed.
+    fn no_node_is_left(&self, cycle: &mut Cycle, framework: &Framework) -> Next {
+        if framework.has_post_filter_plugins() {
+            return Next::Phase(Phase::PostFilter);
+        }
+        Next::Failed(Failure::Fit(self.fit_error(cycle)), NominatingInfo::clear())
+    }
+
+    fn fit_error(&self, cycle: &mut Cycle) -> FitError {
+        FitError {
+            num_all_nodes: self.world.snapshot.num_nodes(),
+            diagnosis: std::mem::take(&mut cycle.diagnosis),
+        }
+    }
+
+    /// `findNodesThatFitPod` after PreFilter: the nominated node alone if it passes, else all nodes that PreFilter
+    /// has left, from where the last attempt stopped, until enough are found.
+    fn filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+        let nominated = cycle.queued.pod().status.nominated_node_name.clone();
+        self.take_node_hint(cycle, framework);
+        let nominated = match &cycle.node_hint {
+            Some(hint) if nominated.is_empty() => hint.clone(),
+            Some(_) | None => nominated,
+        };
+        let plugins = framework.plugins.filter.iter().map(|plugin| plugin.name()).collect();
+        let skipped = cycle.state.skip_filter_plugins.clone();
+        let n_nodes = self.world.snapshot.num_nodes();
+        let mut evidence = FilterTrace {
+            plugins,
+            skipped,
+            verdicts: Vec::new(),
+            start_index: self.next_start_node_index,
+            n_to_find: 0,
+            nominated_node: None,
+        };
+        if cycle.trace.is_some() {
+            evidence.verdicts = vec![NodeVerdict::NotEvaluated; n_nodes];
+        }
+
+        if !nominated.is_empty() && self.world.snapshot.get(&nominated).is_some() {
+            let position = self.world.snapshot.position(&nominated).unwrap_or(0);
+            let mut statuses = Vec::new();
+            // The error of this extra look is swallowed: the whole search follows.
+            let passed = self.pass_filters(cycle, framework, &[position], 1, 0, &mut statuses, &mut evidence);
+            self.note_statuses(cycle, statuses);
+            if let Ok(feasible) = passed
+                && !feasible.is_empty()
+            {
+                cycle.feasible = feasible;
+                cycle.is_nominated_node = true;
+                evidence.nominated_node = Some(nominated);
+                evidence.n_to_find = 1;
+                cycle.note(|trace| trace.filter = Some(evidence));
+                return self.after_filter(cycle, framework);
+            }
+        }
+
+        let positions: Vec<usize> = match &cycle.pre_filter_result {
+            None => (0..n_nodes).collect(),
+            Some(result) => {
+                let plugins: Vec<&str> =
+                    cycle.diagnosis.unschedulable_plugins.iter().map(AsRef::as_ref).collect();
+                let text = format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" "));
+                cycle.diagnosis.node_to_status.set_absent(Status::unresolvable(text));
+                if cycle.trace.is_some() {
+                    evidence.verdicts.fill(NodeVerdict::Excluded);
+                }
+                result.node_names.iter().filter_map(|name| self.world.snapshot.position(name)).collect()
+            }
+        };
+        let n_to_find = self.num_feasible_nodes_to_find(framework, positions.len());
+        evidence.n_to_find = n_to_find;
+        let start = self.next_start_node_index;
+        let mut statuses = Vec::new();
+        let passed =
+            self.pass_filters(cycle, framework, &positions, n_to_find, start, &mut statuses, &mut evidence);
+        // Upstream counts what it has seen even when a plugin failed, so that all nodes get their turn.
+        let n_feasible = passed.as_ref().map_or(0, Vec::len);
+        self.note_statuses(cycle, statuses);
+        let n_processed = n_feasible + cycle.diagnosis.node_to_status.len();
+        self.next_start_node_index = (self.next_start_node_index + n_processed) % n_nodes.max(1);
+        cycle.note(|trace| trace.filter = Some(evidence));
+        match passed {
+            Ok(feasible) => {
+                cycle.feasible = feasible;
+                self.after_filter(cycle, framework)
+            }
+            Err(status) => Next::Failed(Failure::Status(status), NominatingInfo::clear()),
+        }
+    }
+
+    /// Asks the profile's batch for a node, where pods can be signed.
+    fn take_node_hint(&mut self, cycle: &mut Cycle, framework: &Framework) {
+        if !self.options.is_batching || !framework.can_sign_pods() {
+            return;
+        }
+        cycle.signature = framework.sign_pod(cycle.queued.pod());
+        let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
+        cycle.node_hint = batch.node_hint(
+            &self.world,
+            framework,
+            &cycle.state,
+            &cycle.queued.pod_info,
+            cycle.signature.as_ref(),
+            cycle.number,
+        );
+    }
+
+    /// Leaves the ranking of this attempt to the pods that follow it.
+    fn store_batch(&mut self, cycle: &Cycle, host: &Str, totals: &[i64]) {
+        if !self.options.is_batching {
+            return;
+        }
+        let mut others: Vec<(i64, u64, &Str)> = Vec::new();
+        if cycle.signature.is_some() && cycle.node_hint.as_ref() != Some(host) {
+            let mut rng = self.world.rng.borrow_mut();
+            for (node, total) in cycle.feasible.iter().zip(totals).filter(|(node, _)| node.name() != host) {
+                let randomizer = match self.options.tie_break {
+                    super::TieBreak::Random => rng.next_u64(),
+                    super::TieBreak::ByName => 0,
+                };
+                others.push((*total, randomizer, node.name()));
+            }
+            others.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+        }
+        let others = others.into_iter().map(|(_, _, name)| name.clone()).collect();
+        let now = self.world.now;
+        let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
+        batch.store(now, cycle.signature.as_ref(), cycle.node_hint.as_ref(), host, others, cycle.number);
+    }
+
+    fn after_filter(&self, cycle: &mut Cycle, framework: &Framework) -> Next {
+        match cycle.feasible.len() {
+            0 => self.no_node_is_left(cycle, framework),
+            1 => Next::Phase(Phase::Select),
+            _ if framework.has_score_plugins() => Next::Phase(Phase::PreScore),
+            _ => Next::Phase(Phase::Select),
+        }
+    }
+
+    fn note_statuses(&self, cycle: &mut Cycle, statuses: Vec<(usize, Status)>) {
+        for (position, status) in statuses {
+            cycle.diagnosis.add_plugin_status(&status);
+            if let Some(node) = self.world.snapshot.list().get(position) {
+                cycle.diagnosis.node_to_status.set(node.name().clone(), status);
+            }
+        }
+    }
+
+    /// `findNodesThatPassFilters`: visits `positions` beginning at the `start`th of them, wrapping around.
+    #[expect(clippy::too_many_arguments, reason = "the search has this many independent inputs")]
+    fn pass_filters(
+        &self,
+        cycle: &Cycle,
+        framework: &Framework,
+        positions: &[usize],
+        n_to_find: usize,
+        start: usize,
+        statuses: &mut Vec<(usize, Status)>,
+        evidence: &mut FilterTrace,
+    ) -> Result<Vec<Arc<NodeInfo>>, Status> {
+        let nodes = self.world.snapshot.list();
+        let n = positions.len();
+        let mut feasible = Vec::with_capacity(n_to_find.min(n));
+        let handle = self.world.handle(framework);
+        for i in 0..n {
+            if feasible.len() == n_to_find {
+                break;
+            }
+            let Some(position) = positions.get((start + i) % n).copied() else { break };
+            let Some(node) = nodes.get(position) else { continue };
+            let status = if framework.has_filter_plugins() {
+                framework.run_filter_plugins_with_nominated_pods(
+                    &handle,
+                    &cycle.state,
+                    cycle.pod_info(),
+                    node,
+                )
+            } else {
+                Status::SUCCESS
+            };
+            if let Some(verdict) = evidence.verdicts.get_mut(position) {
+                *verdict = if status.is_success() {
+                    NodeVerdict::Feasible
+                } else {
+                    NodeVerdict::Rejected(status.clone())
+                };
+            }
+            if status.is_success() {
+                feasible.push(Arc::clone(node));
+            } else if status.is_error() {
+                return Err(status);
+            } else {
+                statuses.push((position, status));
+            }
+        }
+        Ok(feasible)
+    }
+
+    /// After how many feasible nodes the search ends (`numFeasibleNodesToFind`).
+    fn num_feasible_nodes_to_find(&self, framework: &Framework, n_nodes: usize) -> usize {
+        if !framework.has_score_plugins() {
+            return 1;
+        }
+        if n_nodes < MIN_FEASIBLE_NODES_TO_FIND {
+            return n_nodes;
+        }
+        let configured =
+            framework.percentage_of_nodes_to_score.unwrap_or(self.options.percentage_of_nodes_to_score);
+        let percentage = match usize::try_from(configured) {
+            Ok(0) | Err(_) => {
+                50_usize.saturating_sub(n_nodes / 125).max(MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND)
+            }
+            Ok(percentage) => percentage,
+        };
+        (n_nodes * percentage / 100).max(MIN_FEASIBLE_NODES_TO_FIND)
+    }
+
+    fn post_filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+        let pod_info = Arc::clone(cycle.pod_info());
+        let (result, status, verdicts) = framework.run_post_filter_plugins(
+            &self.world.handle(framework),
+            &mut cycle.state,
+            &pod_info,
+            &cycle.diagnosis.node_to_status,
+        );
+        self.carry_out_requests();
+        cycle.diagnosis.post_filter_msg = status.message();
+        let (nominating_info, evidence) = match result {
+            Some(result) => (result.nominating_info, result.evidence),
+            None => (NominatingInfo::Noop, None),
+        };
+        let nominated_node = match &nominating_info {
+            NominatingInfo::Override(node) if !node.is_empty() => Some(node.clone()),
+            NominatingInfo::Override(_) | NominatingInfo::Noop => None,
+        };
+        cycle.note(|trace| {
+            trace.post_filter = Some(PostFilterTrace { verdicts, nominated_node, evidence });
+        });
+        Next::Failed(Failure::Fit(self.fit_error(cycle)), nominating_info)
+    }
+
+    fn pre_score(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+        let pod_info = Arc::clone(cycle.pod_info());
+        let nodes = std::mem::take(&mut cycle.feasible);
+        let (status, verdicts) = framework.run_pre_score_plugins(
+            &self.world.handle(framework),
+            &mut cycle.state,
+            &pod_info,
+            &nodes,
+        );
+        cycle.feasible = nodes;
+        cycle.note(|trace| trace.pre_score = Some(verdicts));
+        if status.is_success() {
+            Next::Phase(Phase::Score)
+        } else {
+            Next::Failed(Failure::Status(status), NominatingInfo::clear())
+        }
+    }
+
+    fn score(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+        let handle = self.world.handle(framework);
+        match framework.run_score_plugins(&handle, &cycle.state, cycle.pod_info(), &cycle.feasible) {
+            Ok(scores) => {
+                if cycle.trace.is_some() {
+                    let evidence = ScoreTrace {
+                        nodes: cycle.feasible.iter().map(|node| node.name().clone()).collect(),
+                        skipped: cycle.state.skip_score_plugins.clone(),
+                        scores: scores.clone(),
+                    };
+                    cycle.note(|trace| trace.score = Some(evidence));
+                }
+                cycle.scores = Some(scores);
+                Next::Phase(Phase::Select)
+            }
+            Err(status) => Next::Failed(Failure::Status(status), NominatingInfo::clear()),
+        }
+    }
+
+    /// Takes one of the best nodes: at random among equals, by the core's own numbers.
+    fn select_host(&mut self, cycle: &mut Cycle) -> Next {
+        let totals: Vec<i64> = match &cycle.scores {
+            Some(scores) => scores.totals.clone(),
+            None => vec![1; cycle.feasible.len()],
+        };
+        let Some(best) = totals.iter().max().copied() else {
+            return Next::Failed(
+                Failure::Status(Status::error("no node to choose from")),
+                NominatingInfo::clear(),
+            );
+        };
+        let names = || cycle.feasible.iter().map(|node| node.name()).zip(&totals);
+        let mut ties: Vec<Str> =
+            names().filter(|(_, total)| **total == best).map(|(name, _)| name.clone()).collect();
+        ties.sort_unstable();
+        let runner_up = names()
+            .filter(|(_, total)| **total < best)
+            .max_by(|(a_name, a), (b_name, b)| a.cmp(b).then(b_name.cmp(a_name)))
+            .map(|(name, total)| (name.clone(), *total));
+        let choice = match (ties.len(), self.options.tie_break) {
+            (0 | 1, _) | (_, super::TieBreak::ByName) => 0,
+            (n, super::TieBreak::Random) => self.world.rng.borrow_mut().below(n),
+        };
+        let Some(host) = ties.get(choice).cloned() else {
+            return Next::Failed(
+                Failure::Status(Status::error("no node to choose from")),
+                NominatingInfo::clear(),
+            );
+        };
+        self.store_batch(cycle, &host, &totals);
+        let reason = if cycle.is_nominated_node && cycle.node_hint.as_ref() == Some(&host) {
+            SelectionReason::BatchHint
+        } else if cycle.is_nominated_node {
+            SelectionReason::Nominated
+        } else if cycle.feasible.len() == 1 {
+            SelectionReason::OnlyFeasible
+        } else if ties.len() > 1 {
+            SelectionReason::Tie
+        } else {
+            SelectionReason::HighestTotal
+        };
+        let total = cycle.scores.as_ref().map(|_| best);
+        let evidence = SelectionTrace { host: host.clone(), reason, total, ties, runner_up };
+        cycle.note(|trace| trace.selection = Some(evidence));
+        cycle.host = Some(host);
+        Next::Phase(Phase::Assume)
+    }
+
+    /// The cache counts the pod as if it were bound, so that the next attempt can begin.
+    fn assume(&mut self, cycle: &mut Cycle) -> Next {
+        let host = cycle.host.clone().unwrap_or_default();
+        let assumed = Arc::new(assumed_pod_info(cycle.pod_info(), &host));
+        cycle.assumed = Some(Arc::clone(&assumed));
+        if let Err(error) = self.cache.assume_pod(Arc::clone(&assumed)) {
+            return Next::Failed(Failure::Status(Status::error(error)), NominatingInfo::clear());
+        }
+        self.world.nominator.delete_nominated_pod_if_exists(&assumed.pod);
+        Next::Phase(Phase::Reserve)
+    }
+
+    fn reserve(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+        let (assumed, host) = assumed_and_host(cycle);
+        let (status, verdicts) = framework.run_reserve_plugins_reserve(
+            &self.world.handle(framework),
+            &mut cycle.state,
+            &assumed,
+            &host,
+        );
+        cycle.note(|trace| trace.reserve = Some(verdicts));
+        self.carry_out_requests();
+        if status.is_success() {
+            return Next::Phase(Phase::Permit);
+        }
+        self.unreserve_and_forget(cycle, framework);
+        Next::Failed(rejection_on_host(&host, status), NominatingInfo::clear())
+    }
+
+    fn permit(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+        let (assumed, host) = assumed_and_host(cycle);
+        let (waits, status, verdicts) =
+            framework.run_permit_plugins(&self.world.handle(framework), &mut cycle.state, &assumed, &host);
+        cycle.note(|trace| trace.permit = Some(verdicts));
+        if status.is_wait() {
+            self.add_waiting_pod(assumed, host.clone(), waits);
+        }
+        self.carry_out_requests();
+        if status.is_success() || status.is_wait() {
+            self.activate_after_cycle();
+            return Next::Bind;
+        }
+        self.pods_to_activate.clear();
+        self.unreserve_and_forget(cycle, framework);
+        Next::Failed(rejection_on_host(&host, status), NominatingInfo::clear())
+    }
+
+    /// Gives back what Reserve took and takes the pod out of the cache.
+    pub(super) fn unreserve_and_forget(&mut self, cycle: &mut Cycle, framework: &Framework) -> bool {
+        let (assumed, host) = assumed_and_host(cycle);
+        framework.run_reserve_plugins_unreserve(
+            &self.world.handle(framework),
+            &mut cycle.state,
+            &assumed,
+            &host,
+        );
+        let forgotten = self.cache.forget_pod(&assumed.pod);
+        let is_forgotten = forgotten.is_ok();
+        self.note_cache_error(forgotten);
+        is_forgotten
+    }
+}
+
+/// The pod with the node in its spec.
+fn assumed_pod_info(pod_info: &crate::framework::PodInfo, host: &Str) -> crate::framework::PodInfo {
+    let mut assumed = pod_info.clone();
+    Arc::make_mut(&mut assumed.pod).spec.node_name = host.clone();
+    assumed
+}
+
+fn assumed_and_host(cycle: &Cycle) -> (Arc<crate::framework::PodInfo>, Str) {
+    let assumed = cycle.assumed.as_ref().unwrap_or_else(|| cycle.pod_info());
+    (Arc::clone(assumed), cycle.host.clone().unwrap_or_default())
+}
+
+/// How a rejection at Reserve or Permit is reported: as a pod that fits on none of one node.
+pub(super) fn rejection_on_host(host: &Str, status: Status) -> Failure {
+    if !status.is_rejected() {
+        return Failure::Status(status);
+    }
+    let mut diagnosis = Diagnosis { node_to_status: NodeToStatus::new(), ..Diagnosis::default() };
+    if status.code() == Code::Pending {
+        diagnosis.pending_plugins = BTreeSet::from([Str::from(status.plugin())]);
+    } else {
+        diagnosis.unschedulable_plugins = BTreeSet::from([Str::from(status.plugin())]);
+    }
+    diagnosis.node_to_status.set(host.clone(), status);
+    Failure::Fit(FitError { num_all_nodes: 1, diagnosis })
+}

@@ -1,0 +1,208 @@
+//! Makes the read model.
+
+use std::sync::Arc;
+
+use crate::api::{Str, Time, Uid};
+use crate::framework::{NodeInfo, QueuedPodInfo};
+use crate::queue::QueueName;
+
+use super::Scheduler;
+use super::cycle::BindingStage;
+use super::trace::{CycleTrace, Phase};
+use super::view::{BindingRow, Counts, QueueRow, View, WaitingRow};
+
+impl Scheduler {
+    /// The scheduler as a person sees it now. Costs time in proportion to pending pods and nodes, so a driver makes
+    /// one when somebody looks, not for each input.
+    pub fn view(&self) -> View {
+        let now = self.world.now;
+        let pending = self.queue.pending_pods(now);
+        let active_q: Vec<QueueRow> = pending.active.iter().map(|info| self.queue_row(info)).collect();
+        let backoff_q: Vec<QueueRow> = pending
+            .backoff
+            .iter()
+            .map(|pod| QueueRow {
+                backoff_expiration: Some(pod.info.backoff_expiration),
+                backoff_duration: Some(pod.duration),
+                is_error_backoff: pod.is_error,
+                ..self.queue_row(&pod.info)
+            })
+            .collect();
+        let unschedulable_pods: Vec<QueueRow> = pending
+            .unschedulable
+            .iter()
+            .map(|pod| QueueRow { flush_at: pod.flush_at, ..self.queue_row(&pod.info) })
+            .collect();
+        let waiting: Vec<WaitingRow> = self
+            .world
+            .waiting_pods
+            .iter()
+            .filter(|waiting| waiting.signal.is_none())
+            .map(|waiting| WaitingRow {
+                pod: Arc::clone(&waiting.pod_info.pod),
+                node: waiting.node_name.clone(),
+                since: waiting.since,
+                plugins: waiting
+                    .pending_plugins
+                    .iter()
+                    .map(|(plugin, timeout)| (plugin.clone(), waiting.since + *timeout))
+                    .collect(),
+            })
+            .collect();
+        let binding = self.binding_rows();
+        let nodes: Vec<Arc<NodeInfo>> =
+            self.cache.nodes().filter(|node| node.node().is_some()).cloned().collect();
+        let counts = Counts {
+            active: active_q.len(),
+            backoff: backoff_q.len(),
+            unschedulable: unschedulable_pods.len(),
+            gated: unschedulable_pods.iter().filter(|row| row.gated_by.is_some()).count(),
+            waiting: waiting.len(),
+            binding: binding.len(),
+            nodes: nodes.len(),
+            assigned: nodes.iter().map(|node| node.pods().len()).sum(),
+            ..self.counts
+        };
+        View {
+            now,
+            counts,
+            active_q,
+            backoff_q,
+            unschedulable_pods,
+            waiting,
+            binding,
+            nodes,
+            cycle: self.current_trace(),
+            history: Arc::clone(&self.journal.history),
+            events: Arc::clone(&self.journal.events),
+            moves: Arc::clone(&self.journal.moves),
+            n_dropped: self.journal.n_dropped,
+        }
+    }
+
+    /// Attempts, binds and evictions so far; the other counts are those of a view.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// How many attempts have ended, well or badly.
+    pub fn n_outcomes(&self) -> u64 {
+        self.n_outcomes
+    }
+
+    /// How many pods wait to be scheduled, those under way included.
+    pub fn n_pending(&self) -> usize {
+        self.n_queued() + self.binding_cycles.len() + usize::from(self.cycle.is_some())
+    }
+
+    fn n_queued(&self) -> usize {
+        [QueueName::Active, QueueName::Backoff, QueueName::Unschedulable]
+            .into_iter()
+            .map(|queue| self.queue.len(queue))
+            .sum()
+    }
+
+    /// Whether something will go on as time passes: an attempt, a binding, a backoff, a wait at Permit, a preemption.
+    pub fn is_moving(&self) -> bool {
+        self.cycle.is_some()
+            || !self.binding_cycles.is_empty()
+            || !self.preemption_runs.is_empty()
+            || !self.pending_effects.is_empty()
+            || self.queue.len(QueueName::Backoff) > 0
+    }
+
+    /// Whether a profile has that `schedulerName`.
+    pub fn has_profile(&self, scheduler_name: &str) -> bool {
+        self.world.profile(scheduler_name).is_some()
+    }
+
+    /// The PreEnqueue plugin that holds a pod.
+    pub fn gating_plugin(&self, uid: &Uid) -> Option<Str> {
+        let (info, _) = self.queue.get(uid)?;
+        Some(info.gating_plugin.clone()).filter(|plugin| !plugin.is_empty())
+    }
+
+    /// What the last attempt of a pending pod said.
+    pub fn last_message(&self, uid: &Uid) -> Option<&Str> {
+        self.last_messages.get(uid)
+    }
+
+    /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else
+    /// of the newest.
+    fn current_trace(&self) -> Option<Arc<CycleTrace>> {
+        let under_way = self.cycle.as_ref().and_then(|cycle| cycle.trace.as_ref());
+        if let Some(trace) = under_way {
+            return Some(Arc::new((**trace).clone()));
+        }
+        let newest_binding = self
+            .binding_cycles
+            .iter()
+            .filter_map(|binding| binding.cycle.trace.as_ref())
+            .max_by_key(|trace| trace.number);
+        match (newest_binding, &self.journal.last_trace) {
+            (Some(binding), Some(last)) if binding.number < last.number => Some(Arc::clone(last)),
+            (Some(binding), _) => Some(Arc::new((**binding).clone())),
+            (None, last) => last.clone(),
+        }
+    }
+
+    fn queue_row(&self, info: &QueuedPodInfo) -> QueueRow {
+        QueueRow {
+            pod: Arc::clone(info.pod()),
+            attempts: info.attempts,
+            since: info.timestamp,
+            backoff_expiration: None,
+            backoff_duration: None,
+            is_error_backoff: false,
+            gated_by: Some(&info.gating_plugin).filter(|plugin| !plugin.is_empty()).cloned(),
+            unschedulable_plugins: info.unschedulable_plugins.iter().cloned().collect(),
+            pending_plugins: info.pending_plugins.iter().cloned().collect(),
+            nominated_node: self.world.nominator.nominated_node_of(info.uid()).cloned(),
+            message: self.last_messages.get(info.uid()).cloned(),
+            flush_at: None,
+        }
+    }
+
+    fn binding_rows(&self) -> Vec<BindingRow> {
+        self.binding_cycles
+            .iter()
+            .filter(|binding| {
+                self.world
+                    .waiting_pods
+                    .get(binding.cycle.queued.uid())
+                    .is_none_or(|waiting| waiting.signal.is_some())
+            })
+            .map(|binding| BindingRow {
+                pod: Arc::clone(binding.cycle.queued.pod()),
+                node: binding.host.clone(),
+                since: binding.since,
+                phase: match binding.stage {
+                    BindingStage::Begin | BindingStage::WaitOnPermit => Phase::WaitOnPermit,
+                    BindingStage::PreBind => Phase::PreBind,
+                    BindingStage::Bind | BindingStage::BindCalled => Phase::Bind,
+                    BindingStage::PostBind => Phase::PostBind,
+                },
+            })
+            .collect()
+    }
+
+    /// What happens by itself next, and when; for a person who moves time by hand.
+    pub fn next_timeout_reason(&self) -> Option<(Time, Str)> {
+        let at = self.poll_timeout()?;
+        let is_permit = self
+            .world
+            .waiting_pods
+            .iter()
+            .any(|waiting| waiting.signal.is_none() && waiting.deadline().is_some_and(|(d, _)| d == at));
+        let reason = if is_permit {
+            "a Permit plugin gives up"
+        } else if self.pre_bind_wakeups.values().any(|wake| *wake == at) {
+            "a PreBind plugin looks again"
+        } else if self.queue.len(QueueName::Backoff) > 0 {
+            "a backoff ends"
+        } else {
+            "the flush of unschedulable pods"
+        };
+        Some((at, Str::from(reason)))
+    }
+}

@@ -1,0 +1,76 @@
+//! What plugins may read: everything of the scheduler but the queue, the cache and the cycles themselves.
+//!
+//! Kept apart from them, so that a queue operation can run plugins while the queue itself is being changed.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::api::{ObjectStore, Rng, Str, Time};
+use crate::framework::preemption::PreemptionState;
+use crate::framework::runtime::waiting_pods::WaitingPods;
+use crate::framework::{Framework, Handle, HandleRequest, Snapshot};
+use crate::queue::{Nominator, QueueEnv, QueueProfile};
+
+/// The readable part of the scheduler.
+#[derive(Clone, Debug)]
+pub(super) struct World {
+    pub now: Time,
+    pub objects: ObjectStore,
+    pub snapshot: Snapshot,
+    pub nominator: Nominator,
+    pub waiting_pods: WaitingPods,
+    pub preemption: PreemptionState,
+    pub rng: RefCell<Rng>,
+    pub requests: RefCell<Vec<HandleRequest>>,
+    pub profiles: Arc<BTreeMap<Str, QueueProfile>>,
+    /// Stands in where no profile is meant.
+    no_framework: Arc<Framework>,
+}
+
+impl World {
+    pub fn new(profiles: BTreeMap<Str, QueueProfile>, seed: u64) -> Self {
+        Self {
+            now: Time::ZERO,
+            objects: ObjectStore::default(),
+            snapshot: Snapshot::default(),
+            nominator: Nominator::default(),
+            waiting_pods: WaitingPods::default(),
+            preemption: PreemptionState::default(),
+            rng: RefCell::new(Rng::new(seed)),
+            requests: RefCell::new(Vec::new()),
+            profiles: Arc::new(profiles),
+            no_framework: Arc::new(Framework::default()),
+        }
+    }
+
+    /// What a plugin of that framework sees.
+    pub fn handle<'a>(&'a self, framework: &'a Framework) -> Handle<'a> {
+        Handle {
+            now: self.now,
+            snapshot: &self.snapshot,
+            objects: &self.objects,
+            nominator: &self.nominator,
+            framework,
+            waiting_pods: &self.waiting_pods,
+            preemption: &self.preemption,
+            rng: &self.rng,
+            requests: &self.requests,
+        }
+    }
+
+    /// What a queue operation sees.
+    pub fn queue_env(&self) -> QueueEnv<'_> {
+        QueueEnv { handle: self.handle(&self.no_framework), profiles: &self.profiles }
+    }
+
+    /// The profile of that `schedulerName`.
+    pub fn profile(&self, scheduler_name: &str) -> Option<&QueueProfile> {
+        self.profiles.get(scheduler_name)
+    }
+
+    /// What plugins have asked for since the last call.
+    pub fn take_requests(&self) -> Vec<HandleRequest> {
+        std::mem::take(&mut *self.requests.borrow_mut())
+    }
+}
