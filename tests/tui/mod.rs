@@ -1,4 +1,4 @@
-//! The screen: the console's bytes and sizes, and each pane on a cluster made by hand.
+//! The screen: panes drawn into buffers from a cluster made by hand, and the bytes that reach a terminal.
 
 mod bytes;
 pub mod console;
