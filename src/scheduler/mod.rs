@@ -38,9 +38,10 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Digest, Digestible, ObjectStore, Str, Time, Uid};
 use crate::cache::Cache;
+use crate::config::FeatureGates;
 use crate::framework::extender::{Extender, ExtenderAnswer, ExtenderCall};
 use crate::framework::runtime::QueueingHintMap;
-use crate::framework::{Framework, HandleRequest, Snapshot};
+use crate::framework::{Framework, HandleRequest, RequestOptions, Snapshot};
 use crate::queue::{
     HintResult, MoveLogLevel, QueueMove, QueueName, QueueOptions, QueueProfile, SchedulingQueue,
 };
@@ -79,6 +80,8 @@ pub struct SchedulerOptions {
     pub extenders: Vec<Extender>,
     /// Whether the ranking of one attempt may serve the next pod (`OpportunisticBatching`).
     pub is_batching: bool,
+    /// The feature gates, for what the core itself decides by them; plugins are made with them.
+    pub gates: FeatureGates,
     /// How ties end.
     pub tie_break: TieBreak,
     /// Whether evidence of attempts is kept. Has no influence on any decision.
@@ -93,6 +96,7 @@ impl Default for SchedulerOptions {
             queue: QueueOptions::default(),
             extenders: Vec::new(),
             is_batching: true,
+            gates: FeatureGates::default(),
             tie_break: TieBreak::Random,
             is_tracing: true,
         }
@@ -166,7 +170,12 @@ impl Scheduler {
         let mut queue = SchedulingQueue::new(options.queue.clone(), queue_sort);
         queue.set_move_log_level(move_log_level(options.is_tracing));
         Ok(Self {
-            world: World::new(by_name, options.extenders.clone(), options.seed),
+            world: World::new(
+                by_name,
+                options.extenders.clone(),
+                options.seed,
+                RequestOptions::from_gates(&options.gates),
+            ),
             queue,
             cache: Cache::default(),
             options,

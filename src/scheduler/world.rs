@@ -10,7 +10,7 @@ use crate::api::{ObjectStore, Rng, Str, Time};
 use crate::framework::extender::{Extender, ExtenderAnswers};
 use crate::framework::preemption::PreemptionState;
 use crate::framework::runtime::waiting_pods::WaitingPods;
-use crate::framework::{Framework, Handle, HandleRequest, Snapshot};
+use crate::framework::{Framework, Handle, HandleRequest, RequestOptions, Snapshot};
 use crate::queue::{Nominator, QueueEnv, QueueProfile};
 
 /// The readable part of the scheduler.
@@ -27,12 +27,19 @@ pub(super) struct World {
     pub rng: RefCell<Rng>,
     pub requests: RefCell<Vec<HandleRequest>>,
     pub profiles: Arc<BTreeMap<Str, QueueProfile>>,
+    /// How requests are counted under the feature gates.
+    pub request_options: RequestOptions,
     /// Stands in where no profile is meant.
     no_framework: Arc<Framework>,
 }
 
 impl World {
-    pub fn new(profiles: BTreeMap<Str, QueueProfile>, extenders: Vec<Extender>, seed: u64) -> Self {
+    pub fn new(
+        profiles: BTreeMap<Str, QueueProfile>,
+        extenders: Vec<Extender>,
+        seed: u64,
+        request_options: RequestOptions,
+    ) -> Self {
         Self {
             now: Time::ZERO,
             objects: ObjectStore::default(),
@@ -45,6 +52,7 @@ impl World {
             rng: RefCell::new(Rng::new(seed)),
             requests: RefCell::new(Vec::new()),
             profiles: Arc::new(profiles),
+            request_options,
             no_framework: Arc::new(Framework::default()),
         }
     }
