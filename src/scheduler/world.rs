@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::api::{ObjectStore, Rng, Str, Time};
+use crate::framework::extender::{Extender, ExtenderAnswers};
 use crate::framework::pod_group::PodGroupStates;
 use crate::framework::preemption::PreemptionState;
 use crate::framework::runtime::waiting_pods::WaitingPods;
@@ -23,6 +24,8 @@ pub(super) struct World {
     pub pod_groups: PodGroupStates,
     pub waiting_pods: WaitingPods,
     pub preemption: PreemptionState,
+    pub extenders: Arc<Vec<Extender>>,
+    pub answers: RefCell<ExtenderAnswers>,
     pub rng: RefCell<Rng>,
     pub requests: RefCell<Vec<HandleRequest>>,
     pub profiles: Arc<BTreeMap<Str, QueueProfile>>,
@@ -33,7 +36,12 @@ pub(super) struct World {
 }
 
 impl World {
-    pub fn new(profiles: BTreeMap<Str, QueueProfile>, seed: u64, request_options: RequestOptions) -> Self {
+    pub fn new(
+        profiles: BTreeMap<Str, QueueProfile>,
+        extenders: Vec<Extender>,
+        seed: u64,
+        request_options: RequestOptions,
+    ) -> Self {
         Self {
             now: Time::ZERO,
             objects: ObjectStore::default(),
@@ -42,6 +50,8 @@ impl World {
             pod_groups: PodGroupStates::default(),
             waiting_pods: WaitingPods::default(),
             preemption: PreemptionState::default(),
+            extenders: Arc::new(extenders),
+            answers: RefCell::default(),
             rng: RefCell::new(Rng::new(seed)),
             requests: RefCell::new(Vec::new()),
             profiles: Arc::new(profiles),
@@ -61,6 +71,8 @@ impl World {
             framework,
             waiting_pods: &self.waiting_pods,
             preemption: &self.preemption,
+            extenders: &self.extenders,
+            answers: &self.answers,
             rng: &self.rng,
             requests: &self.requests,
         }
