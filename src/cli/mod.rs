@@ -4,6 +4,7 @@
 //! library's.
 
 mod args;
+mod conformance;
 mod console;
 mod input;
 mod run;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use args::{Cli, Command};
+pub use args::{Cli, Command, ConformanceCommand};
 
 /// Exit codes, as documented in the help text.
 mod exit {
@@ -36,6 +37,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         None => sandbox::run(&args::SandboxArgs::default(), &cli.console)?,
         Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox, &cli.console)?,
         Some(Command::Run(run)) => run::run(&run)?,
+        Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
     };
     Ok(ExitCode::from(code))
 }
