@@ -84,6 +84,16 @@ impl Cycle<'_> {
         let mut found = Vec::new();
         if outcome.status.is_success() {
             self.decision.skipped_filters = names(&state.skip_filter_plugins);
+            // The node to which the pod is nominated is tried first, also where PreFilter has excluded it.
+            let nominated = self.world.snapshot.get(&self.pod.pod.status.nominated_node_name);
+            if let Some(node) = nominated.filter(|node| excluded(node)) {
+                let verdict =
+                    framework.run_filter_plugins_with_nominated_pods(&handle, &state, self.pod, node);
+                if !verdict.is_success() {
+                    diagnosis.add_plugin_status(&verdict);
+                    diagnosis.node_to_status.set(node.name().clone(), verdict);
+                }
+            }
             for node in nodes.iter().filter(|node| !excluded(node)) {
                 self.ask_filters_alone(&state, node);
                 let verdict =
