@@ -176,7 +176,7 @@ impl Pane for CyclePane {
             render_verdict(Rect { height: 1, ..area }, buf, trace, cx);
         }
         let (y, height) = (area.y + header, area.height - header);
-        self.area = Rect { x: area.x + 1, y, width: area.width - 1, height };
+        self.area = Rect { x: area.x + 1, y, width: area.width - 2, height };
         let drawer = TreeDrawer { trace, find: &self.find, width: usize::from(self.area.width), cx };
         let items = drawer.items();
         // The identifiers of siblings differ by construction.
@@ -195,7 +195,8 @@ impl Pane for CyclePane {
         }
         StatefulWidget::render(tree, self.area, buf, &mut self.tree);
         let n_rows = self.tree.flatten(&items).len();
-        frame::scrollbar(self.area, buf, self.tree.get_offset(), n_rows, cx);
+        let beside_frame = Rect { width: self.area.width + 1, ..self.area };
+        frame::scrollbar(beside_frame, buf, self.tree.get_offset(), n_rows, cx);
     }
 
     fn hit(&mut self, position: Position, _cx: &Cx<'_>) -> Outcome {
@@ -407,6 +408,9 @@ impl TreeDrawer<'_> {
                     Some(node) => (format!("nominated to {node}"), Role::StatusSuccess),
                     None => (String::from("no room can be made"), Role::StatusUnschedulable),
                 })
+            }
+            Phase::PreScore | Phase::Score if trace.score.is_none() && trace.selection.is_some() => {
+                Some((String::from("not needed"), Role::Muted))
             }
             Phase::PreScore => None,
             Phase::Score => {

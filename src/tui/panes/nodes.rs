@@ -516,10 +516,11 @@ impl NodeDrawer<'_> {
             };
             let shown = if self.shape.has_pods_bar {
                 taint.to_string()
-            } else if taint.value.is_empty() {
-                format!("{sign}{}", taint.key)
             } else {
-                format!("{sign}{}={}", taint.key, taint.value)
+                // The last part of the key tells taints apart where there is no room for the domain.
+                let key = taint.key.rsplit('/').next().unwrap_or(&taint.key);
+                let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
+                format!("{sign}{key}{value}")
             };
             push(text::span(shown, self.style(role)));
         }
