@@ -222,9 +222,13 @@ impl Pane for CyclePane {
 
 fn nothing_yet(cx: &Cx<'_>) -> String {
     if cx.view.scheduler.active_q.is_empty() {
-        String::from("No pod has been tried yet, and activeQ is empty: add a pod, or let time pass.")
+        let (add, advance) = (cx.key(Action::AddPod), cx.key(Action::AdvanceToTimeout));
+        format!(
+            "No pod has been tried yet, and activeQ is empty. Press {add} to add a pod, {advance} to let time pass."
+        )
     } else {
-        String::from("No pod has been tried yet. Do one phase or a whole cycle, or let the session run.")
+        let (phase, cycle) = (cx.key(Action::StepPhase), cx.key(Action::StepCycle));
+        format!("No pod has been tried yet. Press {phase} for one phase, {cycle} for a whole cycle.")
     }
 }
 

@@ -263,7 +263,10 @@ impl Pane for NodesPane {
             let why = if look.find.is_on() {
                 "No node matches."
             } else {
-                "There are no nodes: no pod can be scheduled. Add one, or load a dump that has some."
+                &format!(
+                    "There are no nodes: no pod can be scheduled. Press {} and name a file that has some.",
+                    cx.key(Action::AddPod)
+                )
             };
             frame::empty(self.area, buf, why, cx);
             return;

@@ -325,8 +325,10 @@ impl Pane for MatrixPane {
         self.area =
             Rect { y: area.y + n_head.min(area.height), height: area.height.saturating_sub(n_head), ..area };
         let Some(trace) = self.sync(cx) else {
-            let why = "No attempt yet: here each node stands against each plugin.";
-            frame::empty(area, buf, why, cx);
+            let (phase, cycle) = (cx.key(Action::StepPhase), cx.key(Action::StepCycle));
+            let why =
+                format!("No pod has been tried yet. Press {phase} for one phase, {cycle} for a whole cycle.");
+            frame::empty(area, buf, &why, cx);
             return;
         };
         let selected_column = self.selected_column(&trace).filter(|(_, is_marked)| *is_marked);
@@ -334,7 +336,7 @@ impl Pane for MatrixPane {
         // Only a choice scrolls: with the rows' own columns the matrix would go to and fro.
         let wanted_column = selected_column.filter(|_| self.column.is_some());
         let Some((_, look, model)) = &self.cache else { return };
-        if let Some(why) = why_empty(&trace, look, model) {
+        if let Some(why) = why_empty(&trace, look, model, cx) {
             frame::empty(area, buf, &why, cx);
             return;
         }
@@ -378,7 +380,7 @@ impl Pane for MatrixPane {
 }
 
 /// Why there are no rows, if there are none.
-fn why_empty(trace: &CycleTrace, look: &Look, model: &Model) -> Option<String> {
+fn why_empty(trace: &CycleTrace, look: &Look, model: &Model, cx: &Cx<'_>) -> Option<String> {
     if !model.rows.is_empty() {
         return None;
     }
@@ -389,7 +391,7 @@ fn why_empty(trace: &CycleTrace, look: &Look, model: &Model) -> Option<String> {
         CellKind::Filter | CellKind::Score => return Some(String::from("There are no nodes.")),
     };
     Some(match explain::next_phase(trace) {
-        Some(next) => format!("{why} Next comes {next}."),
+        Some(next) => format!("{why} Press {} for {next}.", cx.key(Action::StepPhase)),
         None => why,
     })
 }
