@@ -3,6 +3,7 @@
 
 mod conformance;
 mod explain;
+mod scheduler;
 mod support;
 mod tidy;
 mod tui;

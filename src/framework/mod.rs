@@ -7,6 +7,7 @@ pub mod affinity_terms;
 mod cycle_state;
 mod diagnosis;
 mod events;
+pub mod extender;
 mod handle;
 mod node_info;
 mod plugin;
