@@ -10,3 +10,4 @@ pub mod signers;
 pub mod sort;
 pub mod spread;
 pub mod taints;
+pub mod volumes;
