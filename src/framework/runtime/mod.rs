@@ -4,6 +4,7 @@
 //! cycle, which is the scheduler's.
 
 mod filter;
+mod profile;
 mod queueing_hints;
 mod registry;
 mod reserve;
@@ -17,6 +18,7 @@ use crate::api::Str;
 use super::plugin::Plugin;
 
 pub use filter::{PluginVerdict, PreFilterOutcome};
+pub use profile::{ProfileError, build_profiles};
 pub use queueing_hints::{QueueingHintFunction, QueueingHintMap};
 pub use registry::{FactoryContext, PluginFactory, Registry, RegistryError};
 pub use score::{PluginScores, ScoreOutcome};

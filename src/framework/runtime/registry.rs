@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::config::FeatureGates;
 use crate::framework::plugin::Plugin;
 
 /// What a factory is told besides the plugin's arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct FactoryContext<'a> {
-    /// Whether a feature gate of that name is on.
-    pub is_enabled: fn(&str) -> bool,
+    /// The feature gates.
+    pub gates: &'a FeatureGates,
     /// `schedulerName` of the profile.
     pub profile_name: &'a str,
 }
