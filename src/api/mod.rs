@@ -7,6 +7,7 @@ pub mod digest;
 pub mod field;
 pub mod key;
 pub mod label;
+pub mod manifest;
 pub mod node_selector;
 pub mod objects;
 pub mod quantity;

@@ -175,6 +175,31 @@ impl Quantity {
         (mantissa.div_euclid(divisor) as i64).wrapping_add((mantissa.rem_euclid(divisor) != 0) as i64)
     }
 
+    /// The amount rounded away from zero to a multiple of ten to the power of `scale` (`Quantity.RoundUp`).
+    #[must_use]
+    pub const fn round_up(self, scale: i32) -> Self {
+        let digits = scale.saturating_sub(self.scale);
+        match self.shape {
+            Shape::Int64 if digits <= 0 => self,
+            Shape::Int64 => {
+                Self::int64(divide_away_from_zero(self.mantissa_i64(), digits), scale, self.format)
+            }
+            Shape::Decimal if digits > 38 => Self::decimal(self.mantissa().signum(), scale, self.format),
+            Shape::Decimal if digits >= 0 => {
+                let (mantissa, divisor) = (self.mantissa(), 10_i128.pow(digits.unsigned_abs()));
+                let up = if mantissa % divisor == 0 { 0 } else { mantissa.signum() };
+                Self::decimal(mantissa / divisor + up, scale, self.format)
+            }
+            Shape::Decimal => match 10_i128.checked_pow(digits.unsigned_abs()) {
+                Some(power) => match self.mantissa().checked_mul(power) {
+                    Some(mantissa) => Self::decimal(mantissa, scale, self.format),
+                    None => self,
+                },
+                None => self,
+            },
+        }
+    }
+
     /// Whether it is 0.
     pub const fn is_zero(self) -> bool {
         self.mantissa_high == 0 && self.mantissa_low == 0

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer};
+
 use super::objects::{Namespace, Node, ObjectMeta, Pod, PodDisruptionBudget, PriorityClass};
 use super::{NamespacedName, Str};
 
@@ -55,6 +57,19 @@ macro_rules! kinds {
             /// The object's metadata.
             pub fn metadata(&self) -> &ObjectMeta {
                 match self { $(Self::$kind(object) => &object.metadata),+ }
+            }
+
+            /// The object's metadata, to change; an object that others hold is copied first.
+            pub fn metadata_mut(&mut self) -> &mut ObjectMeta {
+                match self { $(Self::$kind(object) => &mut Arc::make_mut(object).metadata),+ }
+            }
+
+            /// Reads an object whose kind is known. Kind and API version in the input are not looked at.
+            ///
+            /// # Errors
+            /// What the deserializer says about a field that does not fit.
+            pub fn deserialize_kind<'de, D: Deserializer<'de>>(kind: Kind, deserializer: D) -> Result<Self, D::Error> {
+                match kind { $(Kind::$kind => $kind::deserialize(deserializer).map(|object| Self::$kind(Arc::new(object)))),+ }
             }
         }
 

@@ -318,6 +318,28 @@ const SUMS: &[(&str, &str, &str, &str, i32)] = &[
     ("1e40", "1e40", "20e39", "0", 0),
 ];
 
+/// Text, and after RoundUp(Milli) the canonical text, Value and MilliValue.
+const ROUNDED: &[(&str, &str, i64, i64)] = &[
+    ("1", "1", 1, 1000),
+    ("1500m", "1500m", 2, 1500),
+    ("1u", "1m", 1, 1),
+    ("250000u", "250m", 1, 250),
+    ("250001u", "251m", 1, 251),
+    ("1n", "1m", 1, 1),
+    ("-1u", "-1m", -1, -1),
+    ("0.0001Ki", "103m", 1, 103),
+    ("1.1Ki", "1126400m", 1127, 1126400),
+    ("-1.5Gi", "-1536Mi", -1610612736, -1610612736000),
+    ("8Ei", "9223372036854775807", 9223372036854775807, -1000),
+    ("9223372036854775808", "9223372036854775808", -9223372036854775808, 0),
+    ("-9223372036854775808", "-9223372036854775808", 0, 0),
+    ("1e100", "10e99", 0, 0),
+    ("3.14159", "3142m", 4, 3142),
+    ("0", "0", 0, 0),
+    ("0.0Gi", "0", 0, 0),
+    ("123456789012345678901n", "123456789012346m", 123456789013, 123456789012346),
+];
+
 fn read(text: &str) -> Quantity {
     text.parse().unwrap()
 }
@@ -329,6 +351,17 @@ fn values_round_and_overflow_as_upstream() {
         let found =
             (quantity.value(), quantity.milli_value(), quantity.scaled_value(3), quantity.scaled_value(-9));
         assert_eq!(found, (value, milli, kilo, nano), "{text:?}");
+    }
+}
+
+#[test]
+fn rounding_up_is_that_of_upstream() {
+    for &(text, canonical, value, milli) in ROUNDED {
+        let rounded = read(text).round_up(-3);
+        assert_eq!(
+            (rounded.to_string().as_str(), rounded.value(), rounded.milli_value()),
+            (canonical, value, milli)
+        );
     }
 }
 
