@@ -2,7 +2,12 @@
 
 pub mod api;
 pub mod cache;
+pub mod cli;
 pub mod config;
+pub mod driver;
+pub mod explain;
 pub mod framework;
+pub mod plugins;
 pub mod queue;
 pub mod scheduler;
+pub mod tui;

@@ -1,4 +1,8 @@
 //! The one integration test binary.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
+mod conformance;
+mod explain;
+mod support;
 mod tidy;
+mod tui;

@@ -9,5 +9,7 @@
 mod image_states;
 mod node_tree;
 mod scheduler_cache;
+#[cfg(test)]
+mod tests;
 
 pub use scheduler_cache::{Cache, CacheError};

@@ -3,7 +3,7 @@
 //! Mirrors `pkg/scheduler/backend/cache/cache.go`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
@@ -48,6 +48,25 @@ struct Entry {
     generation: u64,
     /// The version of the image counts that `info` has; absent if the images changed since.
     image_version: Option<u64>,
+    /// The digest of `info`, once it was asked for since the last change.
+    digest: OnceLock<u64>,
+}
+
+impl Entry {
+    fn digest(&self) -> u64 {
+        *self.digest.get_or_init(|| {
+            let mut digest = Digest::new();
+            let node = self.info.node();
+            digest.bool(node.is_some());
+            digest.str(node.map_or("", |node| &node.metadata.uid));
+            digest.str(node.map_or("", |node| &node.metadata.resource_version));
+            digest.len(self.info.pods().len());
+            for pod_info in self.info.pods() {
+                digest.str(pod_info.uid()).str(&pod_info.pod.metadata.resource_version);
+            }
+            digest.finish()
+        })
+    }
 }
 
 /// The cache. A copy costs a few references until one of the two changes.
@@ -83,13 +102,9 @@ impl Cache {
         let name = node.name().clone();
         let images = Arc::make_mut(&mut self.images);
         if let Some(old) = self.nodes.get(&name).and_then(|entry| entry.info.node()) {
-            if old.status.images != node.status.images {
-                images.remove_node(old);
-                images.add_node(&node);
-            }
-        } else {
-            images.add_node(&node);
+            images.remove_node(old);
         }
+        images.add_node(&node);
         Arc::make_mut(&mut self.tree).add_or_update(&node);
         let entry = self.change_node(&name, |info| info.set_node(node));
         entry.image_version = None;
@@ -286,10 +301,12 @@ impl Cache {
             info: Arc::new(NodeInfo::new(name.clone())),
             generation: 0,
             image_version: None,
+            digest: OnceLock::new(),
         });
         by_generation.remove(&entry.generation);
         by_generation.insert(self.generation, name.clone());
         entry.generation = self.generation;
+        entry.digest = OnceLock::new();
         change(Arc::make_mut(&mut entry.info));
         entry
     }
@@ -312,13 +329,11 @@ impl Digestible for Cache {
     fn digest(&self, digest: &mut Digest) {
         digest.len(self.nodes.len());
         for (name, entry) in self.nodes.iter() {
-            digest.str(name);
-            digest.str(entry.info.node().map_or("", |node| &node.metadata.resource_version));
-            digest.bool(entry.info.node().is_some()).len(entry.info.pods().len());
-            for pod_info in entry.info.pods() {
-                digest.str(pod_info.uid()).str(&pod_info.pod.metadata.resource_version);
-                digest.bool(self.assumed.contains(pod_info.uid()));
-            }
+            digest.str(name).u64(entry.digest());
+        }
+        digest.len(self.assumed.len());
+        for uid in &self.assumed {
+            digest.str(uid);
         }
         let order = self.tree.list();
         digest.len(order.len());

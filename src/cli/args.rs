@@ -8,7 +8,9 @@ use std::path::PathBuf;
 /// Without a subcommand it opens the console on an embedded sample cluster, paused. Nothing outside is touched.
 #[derive(Debug, Parser)]
 #[command(name = "schedscope", version, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done; 1 some pods are still pending (run); 2 wrong input or command line.")]
+#[command(
+    after_help = "Exit codes: 0 done; 1 some pods are still pending (run); 2 wrong input or command line."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

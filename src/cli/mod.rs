@@ -4,6 +4,7 @@
 //! library's.
 
 mod args;
+mod console;
 mod input;
 mod run;
 mod sandbox;
@@ -21,8 +22,8 @@ mod exit {
     pub(super) const OK: u8 = 0;
     /// It went well, but some pods are pending.
     pub(super) const PENDING: u8 = 1;
-    /// The input or the command line is wrong.
-    pub(super) const USAGE: u8 = 2;
+    /// A signal ended it: this plus the signal's number.
+    pub(super) const SIGNAL: u8 = 128;
 }
 
 /// Parses the command line and does what it says.

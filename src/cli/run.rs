@@ -14,7 +14,7 @@ const SCHEMA: &str = "schedscope.dev/run/v1";
 /// Runs and prints. The answer is the exit code.
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let mut setup = setup::build(&args.input, false)?;
-    for line in setup.report.notes() {
+    for line in &setup.notes {
         writeln!(stderr(), "schedscope: {line}")?;
     }
     let summary = run_to_rest(&mut setup.simulator);
@@ -89,7 +89,7 @@ fn closing_line(summary: &RunSummary) -> String {
 
 /// Text from a manifest as a terminal may have it. In a pipe it is the same, so that nobody is surprised later.
 fn visible(text: &str) -> String {
-    crate::api::text::visible(text).into_owned()
+    crate::tui::widgets::text::clean(text).into_owned()
 }
 
 #[derive(Serialize)]

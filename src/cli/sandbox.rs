@@ -1,29 +1,25 @@
 //! `schedscope sandbox`, and `schedscope` alone: the console on a simulated cluster.
 
-use std::fs::OpenOptions;
-use std::sync::Mutex;
-
 use anyhow::Context as _;
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer as _};
 
 use super::args::{ConsoleArgs, SandboxArgs};
-use super::{exit, setup};
+use super::{console, exit, setup};
 use crate::driver::session::spawn_sandbox;
-use crate::tui;
+use crate::tui::{self, ExitReason, terminal};
 
 /// Opens the console. The answer is the exit code.
 pub(super) fn run(args: &SandboxArgs, console: &ConsoleArgs) -> anyhow::Result<u8> {
     // Everything that can be wrong is found before the terminal is touched.
-    let options = tui_options(console)?;
-    tui::check_terminal()?;
+    let options = console::options(console)?;
     let setup = setup::build(&args.input, true)?;
-    start_log(console, options.log_ring.clone())?;
-    for line in setup.report.notes() {
+    terminal::check(std::env::var("TERM").ok().as_deref()).map_err(console::explain)?;
+    console::start_log(console, &options.log)?;
+    for line in &setup.notes {
         tracing::info!(target: "load", "{line}");
     }
     let session = spawn_sandbox(setup.simulator, setup.source).context("starting the session")?;
-    tui::run(session, options)?;
-    Ok(exit::OK)
+    match tui::run(session, options).map_err(console::explain)? {
+        ExitReason::Quit | ExitReason::TerminalGone => Ok(exit::OK),
+        ExitReason::Signal(number) => Ok(exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))),
+    }
 }

@@ -6,9 +6,9 @@ use anyhow::Context as _;
 
 use super::args::InputArgs;
 use super::input;
-use crate::api::manifest::{LoadReport, load};
+use crate::api::manifest::load;
 use crate::api::{Str, Time};
-use crate::config::KubeSchedulerConfiguration;
+use crate::config::{FeatureGates, LoadOptions, SchedulerConfig};
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
@@ -25,8 +25,8 @@ pub(super) struct Setup {
     pub simulator: Simulator,
     /// What it is called on the screen.
     pub source: Str,
-    /// What was read.
-    pub report: LoadReport,
+    /// What is to be told about what was read.
+    pub notes: Vec<String>,
 }
 
 /// Builds the sandbox that the arguments describe; the embedded sample without any.
@@ -37,18 +37,20 @@ pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup>
         (input::read_sources(&args.filenames)?, source_name(&args.filenames))
     };
     let loaded = load(&sources)?;
-    let api = SandboxApi::new(loaded.objects, START)?;
-    let configuration = KubeSchedulerConfiguration::default();
+    let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
+    let gates = FeatureGates::default();
     let registry = in_tree_registry();
+    let options = LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name) };
+    let configuration = SchedulerConfig::with_defaults(options);
     let profiles: Vec<Framework> = configuration
         .profiles
         .iter()
-        .map(|profile| Framework::new(profile, &registry))
+        .map(|profile| Framework::new(profile, &registry, &gates))
         .collect::<Result<_, _>>()
         .context("building the default profile")?;
     let options = SchedulerOptions { seed: args.seed, is_tracing, ..SchedulerOptions::default() };
     let simulator = Simulator::new(profiles, options, api, START).context("building the scheduler")?;
-    Ok(Setup { simulator, source: name, report: loaded.report })
+    Ok(Setup { simulator, source: name, notes: report.notes() })
 }
 
 fn source_name(paths: &[PathBuf]) -> Str {

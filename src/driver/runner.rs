@@ -106,9 +106,7 @@ pub fn run_to_rest(simulator: &mut Simulator) -> RunSummary {
     // Nobody but the scheduler deletes pods here.
     let evicted = before
         .iter()
-        .filter(|(key, pod)| {
-            pod.is_assigned() && pods_now.get(key).is_none_or(|now| now.uid() != pod.uid())
-        })
+        .filter(|(key, pod)| pod.is_assigned() && pods_now.get(key).is_none_or(|now| now.uid() != pod.uid()))
         .map(|(key, _)| key.clone())
         .collect();
     RunSummary {

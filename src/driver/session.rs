@@ -215,7 +215,11 @@ pub fn spawn_sandbox(simulator: Simulator, source: Str) -> std::io::Result<Sessi
             tracing::error!(target: "session", "the session has ended with a panic: {text}");
             let last = Arc::clone(&views.borrow());
             let failure = Some(Str::from(text));
-            views.send_replace(Arc::new(SessionView { failure, run_state: RunState::Paused, ..(*last).clone() }));
+            views.send_replace(Arc::new(SessionView {
+                failure,
+                run_state: RunState::Paused,
+                ..(*last).clone()
+            }));
             // The screen keeps showing the last view until the person leaves.
             while commands.recv().is_ok_and(|command| command != SessionCommand::Quit) {}
         }

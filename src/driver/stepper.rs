@@ -107,7 +107,10 @@ impl Stepper {
             Advance::ToNextTimeout => match self.simulator.next_timeout() {
                 Some((at, _)) => at,
                 None => {
-                    self.say(NoticeLevel::Info, "nothing will happen by itself: no backoff, no time-out, no flush");
+                    self.say(
+                        NoticeLevel::Info,
+                        "nothing will happen by itself: no backoff, no time-out, no flush",
+                    );
                     return;
                 }
             },
@@ -185,7 +188,9 @@ impl Stepper {
         match (self.run_state, self.speed) {
             (RunState::Paused, _) => None,
             (_, Speed::Max) => Some(Duration::ZERO),
-            (_, Speed::Times(n)) => Some((CYCLE_INTERVAL / n.max(1)).clamp(Duration::from_millis(16), TICK_MAX)),
+            (_, Speed::Times(n)) => {
+                Some((CYCLE_INTERVAL / n.max(1)).clamp(Duration::from_millis(16), TICK_MAX))
+            }
         }
     }
 

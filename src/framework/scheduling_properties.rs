@@ -60,11 +60,15 @@ fn condition_statuses(node: &Node) -> BTreeMap<&str, &str> {
     node.status.conditions.iter().map(|c| (c.type_.as_str(), c.status.as_str())).collect()
 }
 
-/// Whether any request went down or away.
 fn is_scaled_down(new: &Pod, old: &Pod) -> bool {
-    let (new, old) = (PodResources::of(new).requests, PodResources::of(old).requests);
-    amounts(&old)
-        .any(|(name, amount)| amounts(&new).find(|(n, _)| *n == name).is_none_or(|(_, a)| a < amount))
+    is_less(&PodResources::of(new).requests, &PodResources::of(old).requests)
+}
+
+/// Whether any amount went down or away.
+fn is_less(new: &Resource, old: &Resource) -> bool {
+    amounts(old).any(|(name, amount)| {
+        amounts(new).find(|(other, _)| *other == name).is_none_or(|(_, other)| other < amount)
+    })
 }
 
 fn amounts(resource: &Resource) -> impl Iterator<Item = (&str, i64)> {
@@ -75,4 +79,112 @@ fn amounts(resource: &Resource) -> impl Iterator<Item = (&str, i64)> {
     ]
     .into_iter()
     .chain(resource.scalar_resources.iter().map(|(name, amount)| (name.as_ref(), *amount)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Quantity;
+    use crate::api::objects::{NodeCondition, PodSchedulingGate, Taint, TaintEffect, Toleration};
+
+    fn labels(events: &[ClusterEvent]) -> Vec<String> {
+        events.iter().map(ClusterEvent::label).collect()
+    }
+
+    fn pod_events(change: impl FnOnce(&mut Pod)) -> Vec<String> {
+        let mut old = Pod::default();
+        old.spec.scheduling_gates = vec![PodSchedulingGate::default(); 2];
+        let mut new = old.clone();
+        change(&mut new);
+        labels(&pod_scheduling_properties_change(&new, &old))
+    }
+
+    fn node_events(old: &Node, change: impl FnOnce(&mut Node)) -> Vec<String> {
+        let mut new = old.clone();
+        change(&mut new);
+        labels(&node_scheduling_properties_change(&new, old))
+    }
+
+    #[test]
+    fn each_property_of_a_pod_is_an_event_of_its_own() {
+        let events = pod_events(|pod| {
+            pod.metadata.labels.insert("a".into(), "b".into());
+            pod.spec.scheduling_gates.clear();
+            pod.spec.tolerations.push(Toleration::default());
+        });
+        assert_eq!(
+            events,
+            [
+                "UnschedulablePodUpdatePodLabel",
+                "UnschedulablePodUpdatePodSchedulingGatesEliminated",
+                "UnschedulablePodUpdatePodToleration"
+            ]
+        );
+    }
+
+    #[test]
+    fn whatever_else_changes_of_a_pod_is_the_general_update() {
+        assert_eq!(pod_events(|pod| pod.status.phase = "Pending".into()), ["UnschedulablePodUpdate"]);
+        // A gate that is not the last one makes nothing schedulable.
+        let one_gate_less = pod_events(|pod| {
+            pod.spec.scheduling_gates.pop();
+        });
+        assert_eq!(one_gate_less, ["UnschedulablePodUpdate"]);
+        assert_eq!(pod_events(|pod| pod.spec.node_name = "n".into()), ["AssignedPodUpdate"]);
+    }
+
+    #[test]
+    fn less_or_nothing_of_a_resource_is_a_scale_down() {
+        let resource = |milli_cpu, gpus: Option<i64>| {
+            let mut resource = Resource { milli_cpu, ..Resource::default() };
+            resource.scalar_resources.extend(gpus.map(|gpus| ("example.com/gpu".into(), gpus)));
+            resource
+        };
+        let old = resource(100, Some(1));
+        assert!(is_less(&resource(50, Some(2)), &old));
+        assert!(is_less(&resource(100, None), &old));
+        assert!(!is_less(&resource(100, Some(1)), &old));
+        assert!(!is_less(&resource(200, Some(1)), &old));
+    }
+
+    #[test]
+    fn node_updates_come_in_a_fixed_order() {
+        let mut old = Node::default();
+        old.spec.unschedulable = true;
+        let events = node_events(&old, |node| {
+            node.spec.unschedulable = false;
+            node.spec.taints.push(Taint {
+                key: "k".into(),
+                value: "".into(),
+                effect: TaintEffect::NoSchedule,
+            });
+            node.status.allocatable.insert("cpu".into(), Quantity::from_value(1));
+            node.metadata.labels.insert("l".into(), "".into());
+            node.metadata.annotations.insert("a".into(), "".into());
+            node.status.conditions.push(NodeCondition { type_: "Ready".into(), ..NodeCondition::default() });
+            node.status.declared_features.push("Feature".into());
+        });
+        assert_eq!(
+            events,
+            [
+                "NodeUpdateNodeTaint",
+                "NodeUpdateNodeAllocatable",
+                "NodeUpdateNodeLabel",
+                "NodeUpdateNodeTaint",
+                "NodeUpdateNodeCondition",
+                "NodeUpdateNodeAnnotation",
+                "NodeUpdateNodeDeclaredFeature"
+            ]
+        );
+    }
+
+    #[test]
+    fn cordoning_and_heartbeats_are_no_events() {
+        let mut old = Node::default();
+        old.status.conditions.push(NodeCondition { type_: "Ready".into(), ..NodeCondition::default() });
+        assert!(node_events(&old, |node| node.spec.unschedulable = true).is_empty());
+        assert!(node_events(&old, |node| node.status.conditions[0].message = "fine".into()).is_empty());
+        let not_ready = node_events(&old, |node| node.status.conditions[0].status = "False".into());
+        assert_eq!(not_ready, ["NodeUpdateNodeCondition"]);
+    }
 }

@@ -133,9 +133,8 @@ impl BackoffQueue {
         Arc::make_mut(&mut self.pods).pop_first()
     }
 
-    /// Takes out every pod whose backoff is over.
+    /// Takes out every pod whose backoff is over at that whole second.
     pub(super) fn pop_all_completed(&mut self, now: Time) -> Vec<Arc<QueuedPodInfo>> {
-        let now = self.align(now);
         let mut completed = Vec::new();
         for queue in [&mut self.pods, &mut self.error_pods] {
             while queue.first().is_some_and(|(expiration, _)| expiration < now) {

@@ -8,13 +8,16 @@ use super::SchedulingQueue;
 impl Digestible for SchedulingQueue {
     fn digest(&self, digest: &mut Digest) {
         digest.u64(self.start.as_nanos()).u64(self.flushed_at.as_nanos());
-        let queues = [self.active.pods(), self.backoff.pods(), self.backoff.error_pods()];
-        for queue in queues {
+        for queue in [self.active.pods(), self.backoff.pods(), self.backoff.error_pods()] {
             digest.len(queue.len());
-            queue.iter().for_each(|info| pod(digest, info));
+            queue.digests().for_each(|pod| {
+                digest.u64(pod);
+            });
         }
         digest.len(self.unschedulable.len());
-        self.unschedulable.iter().for_each(|(_, info)| pod(digest, info));
+        self.unschedulable.digests().for_each(|pod| {
+            digest.u64(pod);
+        });
 
         digest.len(self.active.in_flight_pods().len());
         for (uid, in_flight) in self.active.in_flight_pods() {
@@ -30,11 +33,11 @@ impl Digestible for SchedulingQueue {
     }
 }
 
-fn pod(digest: &mut Digest, info: &QueuedPodInfo) {
+/// The digest of a pod in the queue. The queues keep it until the pod changes.
+pub(super) fn of_pod(info: &QueuedPodInfo) -> u64 {
+    let mut digest = Digest::new();
     let metadata = &info.pod().metadata;
     digest
-        .str(&metadata.namespace)
-        .str(&metadata.name)
         .str(&metadata.uid)
         .str(&metadata.resource_version)
         .u64(info.timestamp.as_nanos())
@@ -51,7 +54,8 @@ fn pod(digest: &mut Digest, info: &QueuedPodInfo) {
         }
     }
     digest.str(&info.gating_plugin).len(info.gating_plugin_events.len());
-    info.gating_plugin_events.iter().for_each(|gating| event(digest, gating));
+    info.gating_plugin_events.iter().for_each(|gating| event(&mut digest, gating));
+    digest.finish()
 }
 
 fn event(digest: &mut Digest, event: &ClusterEvent) {
@@ -70,7 +74,6 @@ fn object(digest: &mut Digest, object: Option<&Object>) {
     digest
         .bool(true)
         .str(object.kind().as_str())
-        .str(&metadata.namespace)
         .str(&metadata.name)
         .str(&metadata.uid)
         .str(&metadata.resource_version);

@@ -20,6 +20,8 @@ mod nominator;
 mod pending;
 mod scheduling_queue;
 mod sorted_pods;
+#[cfg(test)]
+mod tests;
 mod unschedulable_pods;
 
 pub use move_log::{HintAnswer, HintResult, MoveLogLevel, QueueMove};

@@ -90,7 +90,13 @@ impl MoveLog {
         }
     }
 
-    pub(super) fn push(&mut self, entry: QueueMove) {
+    pub(super) fn extend(&mut self, entry: Option<QueueMove>) {
+        if let Some(entry) = entry {
+            self.push(entry);
+        }
+    }
+
+    fn push(&mut self, entry: QueueMove) {
         let entries = Arc::make_mut(&mut self.entries);
         if entries.len() >= CAPACITY {
             entries.pop_front();

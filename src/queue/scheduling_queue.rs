@@ -3,6 +3,7 @@
 //! Mirrors `pkg/scheduler/backend/queue/scheduling_queue.go` with queueing hints, which have been locked on since
 //! v1.34. Not here: pod groups, metrics, and waiting for a pod to come.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -32,7 +33,7 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(30);
 pub struct SchedulingQueue {
     pub(super) options: QueueOptions,
     pub(super) start: Time,
-    /// When unschedulablePods was last looked through for pods that waited too long.
+    /// The last tick at which unschedulablePods was looked through for pods that waited too long.
     pub(super) flushed_at: Time,
     pub(super) active: ActiveQueue,
     pub(super) backoff: BackoffQueue,
@@ -127,14 +128,14 @@ impl SchedulingQueue {
             && let Some(info) = self.unschedulable.get(&key).cloned()
         {
             for judge in &judges {
-                self.log_judgement(judge, &info, false);
+                self.log.extend(judgement(judge, &info, false));
             }
         }
         for judge in &judges {
             let Some(info) = self.unschedulable.get(&key).cloned() else { break };
             let strategy = judge.strategy(&info);
             if self.log.level == MoveLogLevel::Moves && strategy != QueueingStrategy::Skip {
-                self.log_judgement(judge, &info, false);
+                self.log.extend(judgement(judge, &info, false));
             }
             let queue = self.requeue(env, Arc::unwrap_or_clone(info), strategy, judge.event());
             if queue == QueueName::Active && judge.event() == ClusterEvent::UNSCHEDULED_POD_UPDATE {
@@ -276,7 +277,7 @@ impl SchedulingQueue {
             if self.log.level == MoveLogLevel::Judgements
                 || self.log.level == MoveLogLevel::Moves && strategy != QueueingStrategy::Skip
             {
-                self.log_judgement(&judge, info, true);
+                self.log.extend(judgement(&judge, info, true));
             } else if is_decided {
                 break;
             }
@@ -297,13 +298,15 @@ impl SchedulingQueue {
         if !is_of_interest(env, &event) {
             return;
         }
-        let keys = self
-            .unschedulable
-            .iter()
-            .filter(|(_, info)| pre_check.is_none_or(|check| check(info.pod())))
-            .map(|(key, _)| key.clone())
-            .collect();
-        self.move_pods(env, keys, event, old, new);
+        let judge = Judge::new(env, event, old, new);
+        let candidates = self.unschedulable.iter();
+        let moves = judge_all(
+            candidates.filter(|(_, info)| pre_check.is_none_or(|check| check(info.pod()))),
+            &judge,
+            &mut self.log,
+        );
+        self.move_pods(env, moves, event);
+        self.active.add_event_if_any_in_flight(event, old, new);
     }
 
     /// A pod that is on a node came (`AssignedPodAdd`).
@@ -321,31 +324,42 @@ impl SchedulingQueue {
         }
     }
 
-    /// Moves every pod whose backoff is over to activeQ (`flushBackoffQCompleted`); due at every whole second.
+    /// Moves every pod to activeQ whose backoff was over at the last whole second (`flushBackoffQCompleted`). Can be
+    /// called at any time and is needed at every whole second at which [`SchedulingQueue::next_timeout`] asks for it.
     pub fn flush_backoff_q_completed(&mut self, env: &QueueEnv<'_>) {
-        for info in self.backoff.pop_all_completed(env.handle.now) {
+        for info in self.backoff.pop_all_completed(env.handle.now.truncate_to_second()) {
             self.move_to_active(env, Arc::unwrap_or_clone(info), ClusterEvent::BACKOFF_COMPLETE, true);
         }
     }
 
-    /// Moves every pod that has been unschedulable for too long (`flushUnschedulablePodsLeftover`); due every 30
-    /// seconds from the start.
+    /// Moves every pod that had been unschedulable for too long at the last tick
+    /// (`flushUnschedulablePodsLeftover`): there is one every 30 seconds from the start. Can be called at any time
+    /// and does nothing twice for the same tick.
     pub fn flush_unschedulable_pods_leftover(&mut self, env: &QueueEnv<'_>) {
-        let now = env.handle.now;
-        self.flushed_at = now;
-        let keys = self.unschedulable.older_than(self.options.pod_max_in_unschedulable_pods_duration, now);
+        let tick = self.tick(self.ticks_until(env.handle.now));
+        if tick <= self.flushed_at {
+            return;
+        }
+        self.flushed_at = tick;
+        let limit = self.options.pod_max_in_unschedulable_pods_duration;
+        let keys = self.unschedulable.older_than(limit, tick);
         if keys.is_empty() {
             return;
         }
         for key in &keys {
             self.unschedulable.mark_flushed(key);
         }
-        self.move_pods(env, keys, ClusterEvent::UNSCHEDULABLE_TIMEOUT, None, None);
+        let event = ClusterEvent::UNSCHEDULABLE_TIMEOUT;
+        let judge = Judge::new(env, event, None, None);
+        let candidates = keys.iter().filter_map(|key| Some((key, self.unschedulable.get(key)?)));
+        let moves = judge_all(candidates, &judge, &mut self.log);
+        self.move_pods(env, moves, event);
+        self.active.add_event_if_any_in_flight(event, None, None);
     }
 
     /// When one of the two flushes next has something to do: the first whole second at which a backoff is over, or
-    /// the first multiple of 30 seconds since the start at which a pod has been unschedulable for too long. A time
-    /// that has passed means at once.
+    /// the first multiple of 30 seconds since the start at which a pod has been unschedulable for too long; `now`
+    /// if that has passed already.
     pub fn next_timeout(&self, now: Time) -> Option<Time> {
         let backoff = self.backoff.next_release();
         let waiting_since = if self.active.in_flight_pods().is_empty() {
@@ -354,17 +368,19 @@ impl SchedulingQueue {
             // The flush is an event for pods in flight even if all that waited too long are gated and stay.
             self.unschedulable.oldest()
         };
-        let leftover = waiting_since.map(|since| self.leftover_flush(since, now));
-        backoff.into_iter().chain(leftover).min()
+        let leftover = waiting_since.map(|since| self.leftover_flush(since));
+        backoff.into_iter().chain(leftover).min().map(|due| due.max(now))
     }
 
-    /// When the flush looks at a pod that has been unschedulable since then.
-    fn leftover_flush(&self, since: Time, now: Time) -> Time {
-        let ticks_to = |time: Time| (time - self.start).as_nanos().div_euclid(FLUSH_INTERVAL.as_nanos());
+    /// The tick at which the flush takes a pod that has been unschedulable since then.
+    fn leftover_flush(&self, since: Time) -> Time {
         let limit = since + self.options.pod_max_in_unschedulable_pods_duration;
-        let last_before = ticks_to(limit.max(self.flushed_at));
-        let first_from_now = ticks_to(now) + u128::from(self.tick(ticks_to(now)) < now);
-        self.tick((last_before + 1).max(first_from_now))
+        self.tick(self.ticks_until(limit.max(self.flushed_at)) + 1)
+    }
+
+    /// How many ticks after the start there are until then.
+    fn ticks_until(&self, time: Time) -> u128 {
+        (time - self.start).as_nanos().div_euclid(FLUSH_INTERVAL.as_nanos())
     }
 
     fn tick(&self, number: u128) -> Time {
@@ -393,8 +409,7 @@ impl SchedulingQueue {
         }
         backoff.extend(errors.map(|info| backoff_pod(info, true)));
         let unschedulable = self.unschedulable.iter().map(|(_, info)| UnschedulablePod {
-            flush_at: UnschedulablePods::can_be_flushed(info)
-                .then(|| self.leftover_flush(info.timestamp, now)),
+            flush_at: UnschedulablePods::can_be_flushed(info).then(|| self.leftover_flush(info.timestamp)),
             info: Arc::clone(info),
         });
         let mut in_flight: Vec<_> = self.active.in_flight_pods().values().collect();
@@ -428,7 +443,7 @@ impl SchedulingQueue {
 
     /// A pod by uid and the queue that it is in; `None` if it is in flight or unknown.
     pub fn get(&self, uid: &Uid) -> Option<(&QueuedPodInfo, QueueName)> {
-        self.locate(self.keys.get(uid)?)
+        self.locate(self.keys.get(uid)?).filter(|(info, _)| info.uid() == uid)
     }
 
     /// Whether the pod is in flight.
@@ -476,48 +491,12 @@ impl SchedulingQueue {
         }
     }
 
-    fn log_judgement(&mut self, judge: &Judge<'_>, info: &QueuedPodInfo, in_flight: bool) {
-        if in_flight && judge.is_update_of_other(info) {
-            return;
-        }
-        let Some(answers) = judge.answers(info) else { return };
-        self.log.push(QueueMove::Judged {
-            pod: info.pod().key(),
-            event: judge.event(),
-            in_flight,
-            answers,
-            strategy: judge.strategy(info),
-        });
-    }
-
-    fn move_pods(
-        &mut self,
-        env: &QueueEnv<'_>,
-        keys: Vec<NamespacedName>,
-        event: ClusterEvent,
-        old: Option<&Object>,
-        new: Option<&Object>,
-    ) {
-        let judge = Judge::new(env, event, old, new);
-        for key in keys {
-            let Some(info) = self.unschedulable.get(&key).map(Arc::clone) else { continue };
-            // What the gating plugin does not listen to cannot open the gate.
-            if info.is_gated() && !info.gating_plugin_events.iter().any(|gating| gating.matches(&event)) {
-                continue;
-            }
-            let strategy = judge.strategy(&info);
-            if self.log.level == MoveLogLevel::Judgements
-                || self.log.level == MoveLogLevel::Moves && strategy != QueueingStrategy::Skip
-            {
-                self.log_judgement(&judge, &info, false);
-            }
-            if strategy == QueueingStrategy::Skip {
-                continue;
-            }
-            self.unschedulable.remove(&key);
+    fn move_pods(&mut self, env: &QueueEnv<'_>, moves: Vec<Move>, event: ClusterEvent) {
+        for Move { key, strategy, judgement } in moves {
+            let Some(info) = self.unschedulable.remove(&key) else { continue };
+            self.log.extend(judgement);
             self.requeue(env, Arc::unwrap_or_clone(info), strategy, event);
         }
-        self.active.add_event_if_any_in_flight(event, old, new);
     }
 
     /// Puts a pod where the judgement sends it (`requeuePodWithQueueingStrategy`) and returns where that is.
@@ -605,6 +584,53 @@ impl SchedulingQueue {
     }
 }
 
+/// A pod that an event moves.
+struct Move {
+    key: NamespacedName,
+    strategy: QueueingStrategy,
+    /// How it came to that, for the log.
+    judgement: Option<QueueMove>,
+}
+
+/// Judges an event for pods in unschedulablePods and returns those that it moves.
+fn judge_all<'a>(
+    candidates: impl Iterator<Item = (&'a NamespacedName, &'a Arc<QueuedPodInfo>)>,
+    judge: &Judge<'_>,
+    log: &mut MoveLog,
+) -> Vec<Move> {
+    let event = judge.event();
+    // What the gating plugin does not listen to cannot open the gate.
+    let can_move = |info: &QueuedPodInfo| {
+        !info.is_gated() || info.gating_plugin_events.iter().any(|gating| gating.matches(&event))
+    };
+    let mut moves = Vec::new();
+    for (key, info) in candidates.filter(|(_, info)| can_move(info)) {
+        let strategy = judge.strategy(info);
+        if strategy != QueueingStrategy::Skip {
+            let is_told = log.level >= MoveLogLevel::Moves;
+            let judgement = if is_told { judgement(judge, info, false) } else { None };
+            moves.push(Move { key: key.clone(), strategy, judgement });
+        } else if log.level == MoveLogLevel::Judgements {
+            log.extend(judgement(judge, info, false));
+        }
+    }
+    moves
+}
+
+/// How an event was judged for a pod, for the log; `None` if it is nothing to the pod.
+fn judgement(judge: &Judge<'_>, info: &QueuedPodInfo, in_flight: bool) -> Option<QueueMove> {
+    if in_flight && judge.is_update_of_other(info) {
+        return None;
+    }
+    Some(QueueMove::Judged {
+        pod: info.pod().key(),
+        event: judge.event(),
+        in_flight,
+        answers: judge.answers(info)?,
+        strategy: judge.strategy(info),
+    })
+}
+
 /// Whether any plugin of any profile listens to the event.
 fn is_of_interest(env: &QueueEnv<'_>, event: &ClusterEvent) -> bool {
     event.is_wildcard() || env.profiles.values().any(|profile| profile.hints.is_of_interest(event))
@@ -624,8 +650,10 @@ fn run_pre_enqueue_plugins(env: &QueueEnv<'_>, info: &mut QueuedPodInfo) {
             .filter_map(|plugin| plugin.as_pre_enqueue())
             .find(|plugin| !plugin.pre_enqueue(&handle, &pod).is_success());
         if let Some(plugin) = holds {
-            let events = env.profiles.values().flat_map(|profile| profile.hints.events_of(plugin.name()));
-            info.gating_plugin_events = events.collect();
+            let profiles = env.profiles.values();
+            let events: BTreeSet<ClusterEvent> =
+                profiles.flat_map(|profile| profile.hints.events_of(plugin.name())).collect();
+            info.gating_plugin_events = events.into_iter().collect();
             info.gating_plugin = plugin.name().into();
             info.unschedulable_plugins.insert(plugin.name().into());
             return;

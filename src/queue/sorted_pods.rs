@@ -6,12 +6,14 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
 use crate::api::{NamespacedName, Time};
 use crate::framework::{Plugin, QueuedPodInfo};
+
+use super::digest;
 
 /// A pod with its place in the order: by `at`, then as QueueSort wants it, then by age, then by name.
 #[derive(Clone)]
@@ -19,6 +21,14 @@ struct Ranked {
     at: Time,
     info: Arc<QueuedPodInfo>,
     queue_sort: Arc<dyn Plugin>,
+    /// The digest of `info`, once it was asked for.
+    digest: OnceLock<u64>,
+}
+
+impl Ranked {
+    fn new(at: Time, info: Arc<QueuedPodInfo>, queue_sort: &Arc<dyn Plugin>) -> Self {
+        Self { at, info, queue_sort: Arc::clone(queue_sort), digest: OnceLock::new() }
+    }
 }
 
 fn compare(queue_sort: &dyn Plugin, a: (Time, &QueuedPodInfo), b: (Time, &QueuedPodInfo)) -> Ordering {
@@ -101,6 +111,11 @@ impl SortedPods {
         self.order.iter().map(|ranked| &ranked.info)
     }
 
+    /// The digests of all pods, in order.
+    pub(super) fn digests(&self) -> impl Iterator<Item = u64> {
+        self.order.iter().map(|ranked| *ranked.digest.get_or_init(|| digest::of_pod(&ranked.info)))
+    }
+
     /// Whether `a` would be taken out before `b`.
     pub(super) fn is_before(&self, a: (Time, &QueuedPodInfo), b: (Time, &QueuedPodInfo)) -> bool {
         compare(self.queue_sort.as_ref(), a, b) == Ordering::Less
@@ -114,7 +129,7 @@ impl SortedPods {
         info: Arc<QueuedPodInfo>,
     ) -> Option<Arc<QueuedPodInfo>> {
         let replaced = self.remove(&key);
-        self.order.insert(Ranked { at, info: Arc::clone(&info), queue_sort: Arc::clone(&self.queue_sort) });
+        self.order.insert(Ranked::new(at, Arc::clone(&info), &self.queue_sort));
         self.by_key.insert(key, (at, info));
         replaced
     }
@@ -122,7 +137,7 @@ impl SortedPods {
     /// Takes a pod out.
     pub(super) fn remove(&mut self, key: &NamespacedName) -> Option<Arc<QueuedPodInfo>> {
         let (at, info) = self.by_key.remove(key)?;
-        let ranked = Ranked { at, info, queue_sort: Arc::clone(&self.queue_sort) };
+        let ranked = Ranked::new(at, info, &self.queue_sort);
         if !self.order.remove(&ranked) {
             // Only where the QueueSort plugin contradicts itself.
             self.order.retain(|other| !Arc::ptr_eq(&other.info, &ranked.info));

@@ -3,15 +3,24 @@
 //! Mirrors `pkg/scheduler/backend/queue/unschedulable_pods.go`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::api::{Duration, NamespacedName, Time};
 use crate::framework::{ClusterEvent, QueuedPodInfo};
 
+use super::digest;
+
+/// A pod with its digest, once that was asked for.
+#[derive(Clone, Debug)]
+struct Entry {
+    info: Arc<QueuedPodInfo>,
+    digest: OnceLock<u64>,
+}
+
 /// The pods by name.
 #[derive(Clone, Debug, Default)]
 struct Pods {
-    by_key: BTreeMap<NamespacedName, Arc<QueuedPodInfo>>,
+    by_key: BTreeMap<NamespacedName, Entry>,
     /// Those that the flush can move, the one that waits longest first.
     movable_by_age: BTreeSet<(Time, NamespacedName)>,
     /// The others.
@@ -36,7 +45,7 @@ impl UnschedulablePods {
     }
 
     pub(super) fn get(&self, key: &NamespacedName) -> Option<&Arc<QueuedPodInfo>> {
-        self.0.by_key.get(key)
+        self.0.by_key.get(key).map(|entry| &entry.info)
     }
 
     pub(super) fn has(&self, key: &NamespacedName) -> bool {
@@ -49,7 +58,12 @@ impl UnschedulablePods {
 
     /// The pods in the order of their names.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&NamespacedName, &Arc<QueuedPodInfo>)> {
-        self.0.by_key.iter()
+        self.0.by_key.iter().map(|(key, entry)| (key, &entry.info))
+    }
+
+    /// The digests of all pods, in the order of their names.
+    pub(super) fn digests(&self) -> impl Iterator<Item = u64> {
+        self.0.by_key.values().map(|entry| *entry.digest.get_or_init(|| digest::of_pod(&entry.info)))
     }
 
     /// Puts a pod in, or a newer version of it, and returns the one of the same name that was there.
@@ -61,7 +75,7 @@ impl UnschedulablePods {
         let replaced = self.remove(&key);
         let pods = Arc::make_mut(&mut self.0);
         pods.by_age(&info).insert((info.timestamp, key.clone()));
-        pods.by_key.insert(key, info);
+        pods.by_key.insert(key, Entry { info, digest: OnceLock::new() });
         replaced
     }
 
@@ -70,7 +84,7 @@ impl UnschedulablePods {
             return None;
         }
         let pods = Arc::make_mut(&mut self.0);
-        let (key, info) = pods.by_key.remove_entry(key)?;
+        let (key, Entry { info, .. }) = pods.by_key.remove_entry(key)?;
         pods.by_age(&info).remove(&(info.timestamp, key));
         Some(info)
     }
@@ -89,9 +103,10 @@ impl UnschedulablePods {
     /// Takes note that the flush has looked at the pod.
     pub(super) fn mark_flushed(&mut self, key: &NamespacedName) {
         if self.get(key).is_some_and(|info| !info.was_flushed_from_unschedulable)
-            && let Some(info) = Arc::make_mut(&mut self.0).by_key.get_mut(key)
+            && let Some(entry) = Arc::make_mut(&mut self.0).by_key.get_mut(key)
         {
-            Arc::make_mut(info).was_flushed_from_unschedulable = true;
+            Arc::make_mut(&mut entry.info).was_flushed_from_unschedulable = true;
+            entry.digest = OnceLock::new();
         }
     }
 

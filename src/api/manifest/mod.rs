@@ -107,26 +107,30 @@ impl LoadReport {
     }
 }
 
-impl Loaded {
-    /// An error about an object that was loaded well. It points at the field, or else at the object.
+impl Origin {
+    /// An error about an object that was loaded well and turned out wrong. It points at the field, or else at the
+    /// object.
     pub fn error(
         &self,
         sources: &[Source],
-        index: usize,
+        kind: Kind,
+        key: &NamespacedName,
         path: &[Segment],
-        reason: &str,
-    ) -> Option<ManifestError> {
-        let origin = self.origins.get(index)?;
-        let source = sources.get(origin.source)?;
-        let offset = document::locate(&source.text, origin.offset, path).unwrap_or(origin.offset);
-        Some(ManifestError {
-            source: source.name.clone(),
-            document: origin.document,
-            object: object_text(self.objects.get(index)?),
+        reason: String,
+    ) -> ManifestError {
+        let source = sources.get(self.source);
+        let place = source.map(|source| {
+            let offset = document::locate(&source.text, self.offset, path).unwrap_or(self.offset);
+            Place::find(&source.text, offset)
+        });
+        ManifestError {
+            source: source.map(|source| source.name.clone()).unwrap_or_default(),
+            document: self.document,
+            object: format!("{kind} {key}"),
             path: path_text(path),
-            reason: reason.to_owned(),
-            place: Some(Place::find(&source.text, offset)),
-        })
+            reason,
+            place,
+        }
     }
 }
 

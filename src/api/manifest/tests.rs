@@ -387,21 +387,22 @@ fn an_error_found_later_points_at_the_field_or_else_at_the_object() {
     let loaded = load(&sources).unwrap();
     let path =
         |keys: &[&str]| -> Vec<Segment> { keys.iter().map(|key| Segment::Key((*key).into())).collect() };
-    let error =
-        loaded.error(&sources, 1, &path(&["spec", "priorityClassName"]), "there is no such class").unwrap();
+    let error = |index: usize, path: &[Segment], reason: &str| {
+        let (object, origin) = (loaded.objects.get(index).unwrap(), loaded.origins.get(index).unwrap());
+        origin.error(&sources, object.kind(), &object.key(), path, reason.to_owned())
+    };
+    let absent = error(1, &path(&["spec", "priority"]), "odd");
+    assert_eq!(absent.place.map(|place| (place.line, place.column)), Some((8, 3)));
+    let mut container = path(&["spec", "containers"]);
+    container.push(Segment::Index(1));
+    let found = error(2, &container, "odd");
+    let column = 1 + json.find(r#"{"name":"d"}"#).unwrap();
+    assert_eq!((found.path.as_str(), found.place.unwrap().column), ("spec.containers[1]", column));
+    let error = error(1, &path(&["spec", "priorityClassName"]), "there is no such class");
     assert_eq!(
         error.to_string(),
         "a.yaml:12:24: document 1: Pod default/web: spec.priorityClassName: there is no such class\n   \
          |\n12 |     priorityClassName: gold\n   |                        ^"
-    );
-    let absent = loaded.error(&sources, 1, &path(&["spec", "priority"]), "odd").unwrap();
-    assert_eq!(absent.place.map(|place| (place.line, place.column)), Some((8, 3)));
-    let mut container = path(&["spec", "containers"]);
-    container.push(Segment::Index(1));
-    let error = loaded.error(&sources, 2, &container, "odd").unwrap();
-    assert_eq!(
-        (error.path.as_str(), error.place.unwrap().column),
-        ("spec.containers[1]", 1 + json.find(r#"{"name":"d"}"#).unwrap())
     );
 }
 

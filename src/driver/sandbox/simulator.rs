@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::api::{Duration, Object, Str, Time};
+use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
 use crate::driver::session::Edit;
 use crate::framework::Framework;
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectKind};
@@ -159,9 +159,20 @@ impl Simulator {
     /// One sentence that says what is wrong; the cluster is then as it was.
     pub fn edit(&mut self, edit: &Edit) -> Result<String, String> {
         self.now += TICK;
-        let said = self.api.edit(edit, self.now);
+        let (api, now) = (&mut self.api, self.now);
+        let said = match edit {
+            Edit::Apply { source, text } => api.apply_text(source, text, now),
+            Edit::DeletePod(key) => api.delete_pod_by_name(key, now),
+            Edit::DeleteNode(node) => api.delete_node(node),
+            Edit::Cordon(node) => api.cordon(node),
+            Edit::Uncordon(node) => api.uncordon(node),
+            Edit::Taint { node, taint } => api.taint(node, taint),
+            Edit::Label { node, label } => {
+                api.label(Kind::Node, &NamespacedName::cluster(node.clone()), label)
+            }
+        };
         self.settle();
-        said
+        said.map_err(|error| error.to_string())
     }
 
     /// Reports changes to the core and does its deeds until there is neither.
@@ -207,7 +218,7 @@ fn api_failure(error: &ApiError) -> ApiFailure {
     let reason = match error {
         ApiError::NotFound { .. } => ApiFailureReason::NotFound,
         ApiError::Conflict { .. } => ApiFailureReason::Conflict,
-        _ => ApiFailureReason::Other,
+        ApiError::AlreadyExists { .. } | ApiError::Invalid { .. } => ApiFailureReason::Other,
     };
     ApiFailure { reason, message: error.to_string() }
 }

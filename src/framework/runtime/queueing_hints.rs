@@ -130,3 +130,119 @@ fn can_reject(plugin: &dyn Plugin) -> bool {
         || plugin.as_reserve().is_some()
         || plugin.as_permit().is_some()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::framework::plugin::{EnqueueExtensions, PreEnqueuePlugin, ScorePlugin};
+    use crate::framework::{CycleState, Handle, NodeInfo, PodInfo, Status};
+
+    /// A plugin at PreEnqueue with these events, or at Score only.
+    #[derive(Debug)]
+    struct Fake {
+        name: &'static str,
+        events: Option<Vec<ClusterEvent>>,
+        only_scores: bool,
+    }
+
+    impl Plugin for Fake {
+        fn name(&self) -> &'static str {
+            self.name
+        }
+        fn as_pre_enqueue(&self) -> Option<&dyn PreEnqueuePlugin> {
+            (!self.only_scores).then_some(self as _)
+        }
+        fn as_score(&self) -> Option<&dyn ScorePlugin> {
+            self.only_scores.then_some(self as _)
+        }
+        fn as_enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
+            self.events.as_ref().map(|_| self as _)
+        }
+    }
+
+    impl PreEnqueuePlugin for Fake {
+        fn pre_enqueue(&self, _: &Handle<'_>, _: &Arc<crate::api::objects::Pod>) -> Status {
+            Status::SUCCESS
+        }
+    }
+
+    impl ScorePlugin for Fake {
+        fn score(&self, _: &Handle<'_>, _: &CycleState, _: &PodInfo, _: &NodeInfo) -> Result<i64, Status> {
+            Ok(0)
+        }
+    }
+
+    impl EnqueueExtensions for Fake {
+        fn events_to_register(&self) -> Vec<ClusterEventWithHint> {
+            self.events.iter().flatten().map(|event| ClusterEventWithHint::always(*event)).collect()
+        }
+    }
+
+    fn map_of(plugins: Vec<Fake>) -> QueueingHintMap {
+        let all = plugins.into_iter().map(|plugin| Arc::new(plugin) as Arc<dyn Plugin>).collect();
+        QueueingHintMap::new(&Framework { all, ..Framework::default() })
+    }
+
+    fn fake(name: &'static str, events: &[ClusterEvent]) -> Fake {
+        Fake { name, events: Some(events.to_vec()), only_scores: false }
+    }
+
+    fn listeners(map: &QueueingHintMap, resource: EventResource, action: ActionType) -> Vec<&'static str> {
+        map.matching(ClusterEvent::new(resource, action)).map(|function| function.plugin).collect()
+    }
+
+    #[test]
+    fn who_wants_new_nodes_is_told_of_taints_too() {
+        let relabelled = ClusterEvent::new(EventResource::Node, ActionType::UPDATE_NODE_LABEL);
+        let map = map_of(vec![
+            fake("Adds", &[ClusterEvent::NODE_ADD]),
+            fake("Labels", &[relabelled]),
+            fake("Both", &[ClusterEvent::NODE_ADD, NODE_TAINT_UPDATE]),
+        ]);
+        assert_eq!(listeners(&map, EventResource::Node, ActionType::UPDATE_NODE_TAINT), ["Adds", "Both"]);
+        assert_eq!(map.events_of("Adds").collect::<Vec<_>>(), [ClusterEvent::NODE_ADD, NODE_TAINT_UPDATE]);
+    }
+
+    #[test]
+    fn a_plugin_that_says_nothing_gets_everything_that_is_unrolled() {
+        let map = map_of(vec![Fake { name: "Silent", events: None, only_scores: false }]);
+        assert_eq!(listeners(&map, EventResource::AssignedPod, ActionType::DELETE), ["Silent"]);
+        assert_eq!(listeners(&map, EventResource::CsiDriver, ActionType::UPDATE), ["Silent"]);
+        assert!(listeners(&map, EventResource::VolumeAttachment, ActionType::DELETE).is_empty());
+        assert!(listeners(&map, EventResource::ResourceSlice, ActionType::ADD).is_empty());
+    }
+
+    #[test]
+    fn a_plugin_that_wants_nothing_gets_nothing() {
+        let map = map_of(vec![fake("Deaf", &[])]);
+        assert_eq!(map.events().count(), 0);
+        assert!(!map.is_of_interest(&ClusterEvent::NODE_ADD));
+    }
+
+    #[test]
+    fn a_plugin_that_only_scores_is_not_asked() {
+        let map = map_of(vec![Fake { name: "Scorer", events: None, only_scores: true }]);
+        assert_eq!(map.events().count(), 0);
+    }
+
+    #[test]
+    fn a_listener_for_one_update_does_not_hear_of_the_general_one() {
+        let labels = ClusterEvent::new(EventResource::Pod, ActionType::UPDATE_POD_LABEL);
+        let updates = ClusterEvent::new(EventResource::Pod, ActionType::UPDATE);
+        let map = map_of(vec![fake("Labels", &[labels]), fake("Updates", &[updates])]);
+        assert_eq!(listeners(&map, EventResource::UnschedulablePod, ActionType::UPDATE), ["Updates"]);
+        assert_eq!(
+            listeners(&map, EventResource::UnschedulablePod, ActionType::UPDATE_POD_LABEL),
+            ["Labels", "Updates"]
+        );
+    }
+
+    #[test]
+    fn extenders_listen_to_everything_under_one_name() {
+        let mut map = QueueingHintMap::default();
+        map.register_every_event("Extender");
+        assert_eq!(listeners(&map, EventResource::Node, ActionType::ADD), ["Extender"]);
+    }
+}

@@ -1,0 +1,393 @@
+//! What a person does to the sandbox, in kubectl's syntax and words.
+//!
+//! The syntax of taints and labels is that of `kubectl taint` and `kubectl label`, as if `--overwrite` was given.
+//! Each deed answers with the sentence that kubectl prints, or says what is wrong and changes nothing.
+
+use crate::api::manifest::{ManifestErrors, Source, load};
+use crate::api::objects::{Node, Taint, TaintEffect};
+use crate::api::{Kind, NamespacedName, Str, Time};
+
+use super::api::{ApiError, SandboxApi, not_found};
+
+/// The taint that a node controller puts on a cordoned node.
+const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
+
+/// Why a deed is not done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// The API refuses it.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// The manifest cannot be read.
+    #[error(transparent)]
+    Manifest(#[from] ManifestErrors),
+    /// It is not written as it must be.
+    #[error("{0}")]
+    Syntax(String),
+}
+
+impl SandboxApi {
+    /// `kubectl apply -f`: adds or replaces the objects of a manifest, all or none.
+    ///
+    /// # Errors
+    /// What is wrong with the text or with an object.
+    pub fn apply_text(&mut self, name: &str, text: &str, now: Time) -> Result<String, EditError> {
+        let loaded = load(&[Source { name: name.to_owned(), text: text.to_owned() }])?;
+        if loaded.objects.is_empty() {
+            return Err(EditError::Syntax(format!("no objects that are read in {name}")));
+        }
+        let mut changed = self.clone();
+        let mut said = Vec::new();
+        for object in loaded.objects {
+            let label = format!("{}/{}", object.kind().as_str().to_lowercase(), object.key().name);
+            said.push(format!("{label} {}", changed.apply(object, now)?.as_str()));
+        }
+        *self = changed;
+        Ok(said.join(", "))
+    }
+
+    /// `kubectl delete pod`.
+    ///
+    /// # Errors
+    /// If there is no such pod.
+    pub fn delete_pod_by_name(&mut self, key: &NamespacedName, now: Time) -> Result<String, EditError> {
+        self.delete_pod(key, now)?;
+        Ok(format!("pod {:?} deleted from {} namespace", key.name, key.namespace))
+    }
+
+    /// `kubectl delete node`. Its pods go with it at once, as they do when pod garbage collection finds them.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn delete_node(&mut self, name: &Str) -> Result<String, EditError> {
+        let key = NamespacedName::cluster(name.clone());
+        if !self.remove(Kind::Node, &key) {
+            return Err(not_found(Kind::Node, &key).into());
+        }
+        let orphans: Vec<NamespacedName> = self
+            .objects()
+            .pods
+            .iter()
+            .filter(|(_, pod)| pod.spec.node_name == *name)
+            .map(|(key, _)| key.clone())
+            .collect();
+        for pod in &orphans {
+            self.remove(Kind::Pod, pod);
+        }
+        let with = match orphans.len() {
+            0 => String::new(),
+            1 => ", with its pod".to_owned(),
+            count => format!(", with its {count} pods"),
+        };
+        Ok(format!("node {name:?} deleted{with}"))
+    }
+
+    /// `kubectl cordon`. As there, the taint of a cordoned node is another's business.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn cordon(&mut self, name: &Str) -> Result<String, EditError> {
+        let mut node = self.node(name)?;
+        if node.spec.unschedulable {
+            return Ok(format!("node/{name} already cordoned"));
+        }
+        node.spec.unschedulable = true;
+        self.write(node.into());
+        Ok(format!("node/{name} cordoned"))
+    }
+
+    /// `kubectl uncordon`. The taint of a cordoned node goes too, which a node controller would see to.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn uncordon(&mut self, name: &Str) -> Result<String, EditError> {
+        let mut node = self.node(name)?;
+        if !node.spec.unschedulable {
+            return Ok(format!("node/{name} already uncordoned"));
+        }
+        node.spec.unschedulable = false;
+        node.spec.taints.retain(|taint| &*taint.key != UNSCHEDULABLE_TAINT);
+        self.write(node.into());
+        Ok(format!("node/{name} uncordoned"))
+    }
+
+    /// `kubectl taint node`: `key=value:Effect`, `key:Effect`; `key:Effect-` or `key-` takes away.
+    ///
+    /// # Errors
+    /// If there is no such node or no such taint to take away, or the text is no taint.
+    pub fn taint(&mut self, name: &Str, text: &str) -> Result<String, EditError> {
+        let mut node = self.node(name)?;
+        let taints = &mut node.spec.taints;
+        let done = if let Some(unwanted) = text.strip_suffix('-') {
+            let (key, _, effect) = parse_taint(unwanted)?;
+            let before = taints.len();
+            taints.retain(|taint| {
+                *taint.key != *key || effect.as_ref().is_some_and(|effect| taint.effect != *effect)
+            });
+            if taints.len() == before {
+                return Err(EditError::Syntax(format!("taint {unwanted:?} not found")));
+            }
+            "untainted"
+        } else {
+            let (key, value, Some(effect)) = parse_taint(text)? else {
+                return Err(EditError::Syntax(format!("invalid taint spec: {text}, there is no effect")));
+            };
+            let new = Taint { key: key.into(), value: value.into(), effect };
+            match taints.iter_mut().find(|taint| taint.key == new.key && taint.effect == new.effect) {
+                Some(taint) if *taint == new => return Ok(format!("node/{name} already tainted")),
+                Some(taint) => *taint = new,
+                None => taints.push(new),
+            }
+            "tainted"
+        };
+        self.write(node.into());
+        Ok(format!("node/{name} {done}"))
+    }
+
+    /// `kubectl label`: `key=value`; `key-` takes away.
+    ///
+    /// # Errors
+    /// If there is no such object or the text is no label.
+    pub fn label(&mut self, kind: Kind, key: &NamespacedName, text: &str) -> Result<String, EditError> {
+        let mut object = self.objects().get(kind, key).ok_or_else(|| not_found(kind, key))?;
+        let (label, value) = parse_label(text)?;
+        let labels = &mut object.metadata_mut().labels;
+        let (before, done) = match value {
+            Some(value) => {
+                (labels.insert(label.into(), value.into()).is_some_and(|old| *old == *value), "labeled")
+            }
+            None => (labels.remove(label).is_none(), "unlabeled"),
+        };
+        let named = format!("{}/{}", kind.as_str().to_lowercase(), key.name);
+        if before {
+            return Ok(format!("{named} not labeled"));
+        }
+        self.write(object);
+        Ok(format!("{named} {done}"))
+    }
+
+    /// A manifest of a pod to start from, under a name that is free in that namespace.
+    pub fn pod_template(&self, namespace: &str) -> String {
+        let is_free =
+            |name: &String| !self.objects().pods.contains_key(&NamespacedName::new(namespace, name.as_str()));
+        let name = (1_u32..).map(|number| format!("new-{number}")).find(is_free).unwrap_or_default();
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {name}\n  namespace: {namespace}\nspec:\n  containers:\n  \
+             - name: main\n    image: registry.k8s.io/pause:3.10\n    resources:\n      requests:\n        cpu: 100m\n        \
+             memory: 128Mi\n"
+        )
+    }
+
+    fn node(&self, name: &Str) -> Result<Node, ApiError> {
+        let key = NamespacedName::cluster(name.clone());
+        self.objects()
+            .nodes
+            .get(&key)
+            .map(|node| Node::clone(node))
+            .ok_or_else(|| not_found(Kind::Node, &key))
+    }
+}
+
+/// Key, value and effect of a taint.
+fn parse_taint(text: &str) -> Result<(&str, &str, Option<TaintEffect>), EditError> {
+    let (pair, effect) = match text.split_once(':') {
+        None => (text, None),
+        Some((pair, effect)) => match TaintEffect::from(effect.to_owned()) {
+            TaintEffect::Other(_) => {
+                return Err(EditError::Syntax(format!(
+                    "invalid taint effect: {effect:?} is none of NoSchedule, PreferNoSchedule, NoExecute"
+                )));
+            }
+            effect => (pair, Some(effect)),
+        },
+    };
+    let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+    check_key(key)?;
+    check_value(value)?;
+    Ok((key, value, effect))
+}
+
+/// Key and value of a label; without a value it is to be taken away.
+fn parse_label(text: &str) -> Result<(&str, Option<&str>), EditError> {
+    if let Some((key, value)) = text.split_once('=') {
+        check_key(key)?;
+        check_value(value)?;
+        return Ok((key, Some(value)));
+    }
+    let Some(key) = text.strip_suffix('-') else {
+        return Err(EditError::Syntax(format!("{text:?} is neither key=value nor key-")));
+    };
+    check_key(key)?;
+    Ok((key, None))
+}
+
+/// A label's name or value: up to 63 characters that begin and end with a letter or a digit.
+fn is_label_text(text: &str) -> bool {
+    let is_end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    text.len() <= 63
+        && is_end(text.chars().next())
+        && is_end(text.chars().next_back())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+}
+
+/// A qualified name: a name, or a DNS name, a slash and a name.
+fn check_key(key: &str) -> Result<(), EditError> {
+    let (prefix, name) = key.split_once('/').unwrap_or(("x", key));
+    let is_dns = prefix.len() <= 253
+        && prefix.split('.').all(|part| {
+            !part.is_empty()
+                && !part.starts_with('-')
+                && !part.ends_with('-')
+                && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        });
+    if is_dns && is_label_text(name) {
+        return Ok(());
+    }
+    Err(EditError::Syntax(format!("{key:?} is not a key such as tier or example.com/tier")))
+}
+
+fn check_value(value: &str) -> Result<(), EditError> {
+    if value.is_empty() || is_label_text(value) {
+        return Ok(());
+    }
+    Err(EditError::Syntax(format!("{value:?} is not a value: up to 63 letters, digits, -, _ and .")))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::driver::sandbox::api::WatchEvent;
+
+    const NODE: &str = "kind: Node\napiVersion: v1\nmetadata: {name: a-1, labels: {zone: a}}\nspec: {taints: [{key: gpu, value: \"yes\", effect: NoSchedule}, {key: gpu, effect: NoExecute}]}\n";
+
+    fn sandbox() -> SandboxApi {
+        let mut api = SandboxApi::default();
+        api.apply_text("test", NODE, Time::ZERO).unwrap();
+        api.take_events();
+        api
+    }
+
+    fn node(api: &SandboxApi) -> Arc<Node> {
+        Arc::clone(api.objects().node(&"a-1".into()).unwrap())
+    }
+
+    fn taints(api: &SandboxApi) -> Vec<String> {
+        node(api).spec.taints.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn cordoning_and_uncordoning_change_one_field() {
+        let mut api = sandbox();
+        let name = Str::from("a-1");
+        assert_eq!(api.cordon(&name).unwrap(), "node/a-1 cordoned");
+        assert_eq!(api.cordon(&name).unwrap(), "node/a-1 already cordoned");
+        assert!(node(&api).spec.unschedulable);
+        api.taint(&name, "node.kubernetes.io/unschedulable:NoSchedule").unwrap();
+        assert_eq!(api.uncordon(&name).unwrap(), "node/a-1 uncordoned");
+        assert_eq!(api.uncordon(&name).unwrap(), "node/a-1 already uncordoned");
+        assert_eq!(taints(&api), ["gpu=yes:NoSchedule", "gpu:NoExecute"]);
+        assert_eq!(api.take_events().len(), 3);
+        assert_eq!(api.cordon(&"b".into()).unwrap_err().to_string(), "nodes \"b\" not found");
+    }
+
+    #[test]
+    fn taints_are_written_as_for_kubectl() {
+        let mut api = sandbox();
+        let name = Str::from("a-1");
+        assert_eq!(api.taint(&name, "team=a:PreferNoSchedule").unwrap(), "node/a-1 tainted");
+        assert_eq!(api.taint(&name, "gpu=no:NoSchedule").unwrap(), "node/a-1 tainted");
+        assert_eq!(taints(&api), ["gpu=no:NoSchedule", "gpu:NoExecute", "team=a:PreferNoSchedule"]);
+        assert_eq!(api.taint(&name, "gpu=no:NoSchedule").unwrap(), "node/a-1 already tainted");
+        assert_eq!(api.taint(&name, "gpu:NoSchedule-").unwrap(), "node/a-1 untainted");
+        assert_eq!(taints(&api), ["gpu:NoExecute", "team=a:PreferNoSchedule"]);
+        assert_eq!(api.taint(&name, "gpu-").unwrap(), "node/a-1 untainted");
+        assert_eq!(taints(&api), ["team=a:PreferNoSchedule"]);
+        for (text, wrong) in [
+            ("gpu-", "taint \"gpu\" not found"),
+            ("gpu", "invalid taint spec: gpu, there is no effect"),
+            (
+                "gpu:Never",
+                "invalid taint effect: \"Never\" is none of NoSchedule, PreferNoSchedule, NoExecute",
+            ),
+            ("=x:NoSchedule", "\"\" is not a key such as tier or example.com/tier"),
+            ("a=b=c:NoSchedule", "\"b=c\" is not a value: up to 63 letters, digits, -, _ and ."),
+        ] {
+            assert_eq!(api.taint(&name, text).unwrap_err().to_string(), wrong);
+        }
+    }
+
+    #[test]
+    fn labels_are_written_as_for_kubectl() {
+        let mut api = sandbox();
+        let key = NamespacedName::cluster("a-1");
+        assert_eq!(api.label(Kind::Node, &key, "zone=b").unwrap(), "node/a-1 labeled");
+        assert_eq!(api.label(Kind::Node, &key, "zone=b").unwrap(), "node/a-1 not labeled");
+        assert_eq!(api.label(Kind::Node, &key, "example.com/disk=").unwrap(), "node/a-1 labeled");
+        assert_eq!(node(&api).label("example.com/disk"), Some(""));
+        assert_eq!(api.label(Kind::Node, &key, "zone-").unwrap(), "node/a-1 unlabeled");
+        assert_eq!(api.label(Kind::Node, &key, "zone-").unwrap(), "node/a-1 not labeled");
+        for text in ["zone", "-zone=a", "UPPER.com/x=y", "a/b/c=d", "x=-", "=", "-"] {
+            assert!(matches!(api.label(Kind::Node, &key, text), Err(EditError::Syntax(_))), "{text}");
+        }
+        assert_eq!(
+            api.label(Kind::Pod, &NamespacedName::new("default", "web"), "a=b").unwrap_err().to_string(),
+            "pods \"web\" not found"
+        );
+    }
+
+    #[test]
+    fn a_manifest_is_applied_as_a_whole_or_not_at_all() {
+        let mut api = sandbox();
+        let pod = api.pod_template("shop");
+        assert_eq!(api.apply_text("editor", &pod, Time::ZERO).unwrap(), "pod/new-1 created");
+        assert!(api.pod_template("shop").contains("name: new-2"));
+        assert_eq!(api.apply_text("editor", &pod, Time::ZERO).unwrap(), "pod/new-1 unchanged");
+        let more = pod.replace("100m", "200m");
+        assert_eq!(
+            api.apply_text("editor", &format!("{more}---\n{NODE}"), Time::ZERO).unwrap(),
+            "pod/new-1 configured, node/a-1 unchanged"
+        );
+        let before = api.clone();
+        let bad = format!("{pod}  priorityClassName: lost\n");
+        let both = format!("{NODE}---\n{}", bad.replace("new-1", "other"));
+        let told = api
+            .apply_text("editor", &both.replace("zone: a", "zone: z"), Time::ZERO)
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            told,
+            "Pod \"other\" is invalid: spec.priorityClassName: no PriorityClass with name lost was found"
+        );
+        assert!(api.apply_text("editor", "kind: [", Time::ZERO).is_err());
+        assert_eq!(
+            api.apply_text("editor", "# nothing", Time::ZERO).unwrap_err().to_string(),
+            "no objects that are read in editor"
+        );
+        assert_eq!(api, before);
+    }
+
+    #[test]
+    fn a_node_takes_its_pods_with_it() {
+        let mut api = sandbox();
+        for name in ["x", "y"] {
+            let pod =
+                format!("kind: Pod\napiVersion: v1\nmetadata: {{name: {name}-1}}\nspec: {{nodeName: a-1}}\n");
+            api.apply_text("test", &pod, Time::ZERO).unwrap();
+        }
+        api.take_events();
+        assert_eq!(api.delete_node(&"a-1".into()).unwrap(), "node \"a-1\" deleted, with its 2 pods");
+        let gone: Vec<String> = api
+            .take_events()
+            .iter()
+            .map(|event| match event {
+                WatchEvent::Deleted(object) => object.key().to_string(),
+                other => format!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(gone, ["a-1", "default/x-1", "default/y-1"]);
+        assert!(matches!(api.delete_node(&"a-1".into()), Err(EditError::Api(ApiError::NotFound { .. }))));
+    }
+}

@@ -1,0 +1,63 @@
+//! Explanations: the evidence of the scheduler turned into sentences with the live numbers.
+//!
+//! Pure functions over [`CycleTrace`](crate::scheduler::trace::CycleTrace) and
+//! [`View`](crate::scheduler::view::View): they decide nothing and ask no plugin again. Where a number is derived
+//! (a formula, a comparison with a label), it is shown only if it leads to the answer that the plugin gave;
+//! otherwise the plugin's own words stand alone.
+
+pub mod amount;
+mod cell;
+mod cycle;
+mod filter;
+mod node;
+mod rules;
+mod score;
+mod selectors;
+mod story;
+
+pub use cell::{CellExplanation, CellPoint, cell, no_filter, skip_reason};
+pub use cycle::{leader, margins, next_phase, preemption, selection, short_reason, verdict_so_far, victims};
+pub use filter::requests;
+pub use node::{NodeSummary, ResourceUse, node, resource_uses};
+pub use rules::{Rule, rules};
+pub use score::no_scores;
+pub use story::{PodPlace, PodStory, first_in_queue, place_of, pod_story};
+
+/// Names of the plugins whose answers are explained in detail, as upstream's `names.go` has them.
+mod names {
+    pub(super) const BALANCED_ALLOCATION: &str = "NodeResourcesBalancedAllocation";
+    pub(super) const DEFAULT_PREEMPTION: &str = "DefaultPreemption";
+    pub(super) const FIT: &str = "NodeResourcesFit";
+    pub(super) const IMAGE_LOCALITY: &str = "ImageLocality";
+    pub(super) const NODE_AFFINITY: &str = "NodeAffinity";
+    pub(super) const NODE_NAME: &str = "NodeName";
+    pub(super) const NODE_PORTS: &str = "NodePorts";
+    pub(super) const NODE_UNSCHEDULABLE: &str = "NodeUnschedulable";
+    pub(super) const SCHEDULING_GATES: &str = "SchedulingGates";
+    pub(super) const TAINT_TOLERATION: &str = "TaintToleration";
+}
+
+/// `1 pod`, `2 pods`.
+pub(crate) fn counted(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+/// `a`, `a and b`, `a, b and c`; with more than `max` of them the rest is counted.
+pub(crate) fn listed<S: AsRef<str>>(items: &[S], max: usize) -> String {
+    let n_shown = if items.len() > max { max.max(1) } else { items.len() };
+    let mut text = String::new();
+    for (i, item) in items.iter().take(n_shown).enumerate() {
+        let is_last = i + 1 == items.len();
+        text.push_str(match i {
+            0 => "",
+            _ if is_last => " and ",
+            _ => ", ",
+        });
+        text.push_str(item.as_ref());
+    }
+    let rest = items.len() - n_shown;
+    if rest > 0 {
+        text.push_str(&format!(" and {rest} more"));
+    }
+    text
+}

@@ -1,0 +1,9 @@
+//! What several plugins need: taints, normalization of scores, objects in hints, signatures.
+//!
+//! Follows `pkg/scheduler/framework/plugins/helper` and parts of `pkg/scheduler/util`.
+
+pub mod normalize_score;
+pub mod objects;
+pub mod shape_score;
+pub mod signers;
+pub mod taints;

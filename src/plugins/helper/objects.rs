@@ -1,0 +1,48 @@
+//! The objects of an event in the type that a hint expects.
+//!
+//! Follows `schedutil.As` of `pkg/scheduler/util/utils.go`.
+
+use std::sync::Arc;
+
+use crate::api::Object;
+use crate::api::objects::{Node, Pod};
+
+/// Old and new pod of an event.
+type PodChange<'a> = (Option<&'a Arc<Pod>>, Option<&'a Arc<Pod>>);
+
+/// Old and new pod.
+///
+/// # Errors
+/// One of the objects is no pod.
+pub fn as_pods<'a>(old: Option<&'a Object>, new: Option<&'a Object>) -> Result<PodChange<'a>, String> {
+    let pod = |object: Option<&'a Object>| match object {
+        None => Ok(None),
+        Some(Object::Pod(pod)) => Ok(Some(pod)),
+        Some(other) => Err(format!("expected a Pod, but got a {}", other.kind())),
+    };
+    Ok((pod(old)?, pod(new)?))
+}
+
+/// The pod that was added or changed.
+///
+/// # Errors
+/// It is no pod, or there is none.
+pub fn changed_pod<'a>(old: Option<&'a Object>, new: Option<&'a Object>) -> Result<&'a Arc<Pod>, String> {
+    as_pods(old, new)?.1.ok_or_else(|| "expected a Pod, but got nothing".to_owned())
+}
+
+/// The node as it was, if it was there, and as it is.
+///
+/// # Errors
+/// One of the objects is no node, or there is no new one.
+pub fn changed_node<'a>(
+    old: Option<&'a Object>,
+    new: Option<&'a Object>,
+) -> Result<(Option<&'a Arc<Node>>, &'a Arc<Node>), String> {
+    let node = |object: &'a Object| match object {
+        Object::Node(node) => Ok(node),
+        other => Err(format!("expected a Node, but got a {}", other.kind())),
+    };
+    let new = new.ok_or_else(|| "expected a Node, but got nothing".to_owned())?;
+    Ok((old.map(node).transpose()?, node(new)?))
+}

@@ -1,0 +1,276 @@
+//! Everything that a key or a command can do, in one table.
+//!
+//! Dispatch, the keymap's parser, the footer, the help overlay, the command palette and the key table of the
+//! README are all made from it. What an action does is not here: panes and the shell decide that.
+
+use std::fmt;
+
+/// Where a key can be bound. The contexts of what has the focus are looked through first, then
+/// [`Stepper`](Self::Stepper), then [`Global`](Self::Global).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Context {
+    /// Everywhere, unless text is typed or an overlay is open.
+    Global,
+    /// Steering the session; everywhere where `Global` is.
+    Stepper,
+    /// Anything with rows.
+    List,
+    /// The queues pane.
+    Queues,
+    /// The cycle pane.
+    Cycle,
+    /// The matrix pane.
+    Matrix,
+    /// The waiting pane.
+    Waiting,
+    /// The nodes pane.
+    Nodes,
+    /// The details pane.
+    Details,
+    /// The log pane.
+    Log,
+    /// Overlays.
+    Overlay,
+    /// An overlay that asks whether something shall be done.
+    Confirm,
+    /// Where text is typed: keys without a binding go into the text.
+    TextInput,
+}
+
+impl Context {
+    /// Every context.
+    pub const ALL: [Self; 13] = [
+        Self::Global,
+        Self::Stepper,
+        Self::List,
+        Self::Queues,
+        Self::Cycle,
+        Self::Matrix,
+        Self::Waiting,
+        Self::Nodes,
+        Self::Details,
+        Self::Log,
+        Self::Overlay,
+        Self::Confirm,
+        Self::TextInput,
+    ];
+
+    /// The name of its table in a keymap file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Stepper => "stepper",
+            Self::List => "list",
+            Self::Queues => "queues",
+            Self::Cycle => "cycle",
+            Self::Matrix => "matrix",
+            Self::Waiting => "waiting",
+            Self::Nodes => "nodes",
+            Self::Details => "details",
+            Self::Log => "log",
+            Self::Overlay => "overlay",
+            Self::Confirm => "confirm",
+            Self::TextInput => "text-input",
+        }
+    }
+
+    /// The context of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|context| context.as_str() == name)
+    }
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A short word for the footer. Hints stand in the order of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// Where there is no room for all, those with the highest rank are left out first.
+    pub rank: u8,
+    /// One word.
+    pub label: &'static str,
+}
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActionInfo {
+    /// The action.
+    pub action: Action,
+    /// Its name in keymap files and in the palette.
+    pub name: &'static str,
+    /// Where it can be bound.
+    pub contexts: &'static [Context],
+    /// Its word in the footer, if it has one.
+    pub hint: Option<Hint>,
+    /// Whether it has no key by default and is reached through the palette.
+    pub is_palette_only: bool,
+    /// What it does, as an order and without a full stop.
+    pub description: &'static str,
+}
+
+macro_rules! actions {
+    ($(
+        $variant:ident $name:literal [$($context:ident)+]
+        $(hint $rank:literal $label:literal)? $(palette $palette:literal)? $description:literal;
+    )+) => {
+        /// What a key or a command can do.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Action {
+            $(#[doc = $description] $variant,)+
+        }
+
+        impl Action {
+            /// The table.
+            pub const TABLE: &'static [ActionInfo] = &[$(ActionInfo {
+                action: Self::$variant,
+                name: $name,
+                contexts: &[$(Context::$context),+],
+                hint: actions!(@hint $($rank $label)?),
+                is_palette_only: actions!(@palette $($palette)?),
+                description: $description,
+            },)+];
+        }
+    };
+    (@hint) => { None };
+    (@hint $rank:literal $label:literal) => { Some(Hint { rank: $rank, label: $label }) };
+    (@palette) => { false };
+    (@palette $palette:literal) => { $palette };
+}
+
+actions! {
+    StepCycle "step-cycle" [Stepper] hint 2 "cycle" "Do the rest of this attempt, or a whole one";
+    StepPhase "step-phase" [Stepper] hint 3 "phase" "Do the next phase of the attempt";
+    RunToOutcome "run-to-outcome" [Stepper] hint 8 "outcome" "Go on until a pod is bound or rejected";
+    Run "run" [Stepper] "Run freely";
+    Pause "pause" [Stepper] "Stop running";
+    ToggleRun "toggle-run" [Stepper] hint 4 "run" "Run, or stop running";
+    Faster "faster" [Stepper] "Run faster";
+    Slower "slower" [Stepper] "Run slower";
+    AdvanceToTimeout "advance-to-timeout" [Stepper] hint 9 "timeout" "Move simulated time to the next moment at which something happens by itself";
+    AdvanceBy "advance-by" [Stepper] "Move simulated time by a duration that you type";
+
+    SelectNext "select-next" [List] "Select the next row";
+    SelectPrevious "select-previous" [List] "Select the row before";
+    SelectFirst "select-first" [List] "Select the first row";
+    SelectLast "select-last" [List] "Select the last row";
+    PageDown "page-down" [List] "Go a page down";
+    PageUp "page-up" [List] "Go a page up";
+    ScrollLeft "scroll-left" [List] "Scroll left";
+    ScrollRight "scroll-right" [List] "Scroll right";
+    Open "open" [List] hint 7 "open" "Go into the selected thing";
+    NextSection "next-section" [List] "Go to the next section of the pane";
+    PreviousSection "previous-section" [List] "Go to the section before";
+    Fold "fold" [Cycle Matrix Nodes] "Fold the selected row, or go to the row that it belongs to";
+    Unfold "unfold" [Cycle Matrix Nodes] "Unfold the selected row";
+    ToggleFold "toggle-fold" [Cycle Matrix Nodes] hint 11 "fold" "Fold or unfold the selected row";
+    FoldAll "fold-all" [Cycle Matrix Nodes] "Fold everything";
+    UnfoldAll "unfold-all" [Cycle Matrix Nodes] "Unfold everything";
+    NextMode "next-mode" [Matrix Nodes Details Log] hint 10 "mode" "Show the pane's next mode";
+    PreviousMode "previous-mode" [Matrix Nodes Details Log] "Show the pane's mode before";
+    NextSort "next-sort" [Matrix Nodes] "Put the rows in the next order";
+    ToggleFollow "toggle-follow" [Log Details] hint 12 "follow" "Follow what is newest, or stay";
+
+    AddPod "add-pod" [Global] hint 14 "add" "Add a pod from a template";
+    Delete "delete" [Global] hint 15 "delete" "Delete the selected pod or node, after asking once";
+    ToggleCordon "toggle-cordon" [Global] "Cordon or uncordon the selected node";
+    CopyName "copy-name" [Global] "Copy the name of the selected thing";
+
+    FocusNext "focus-next" [Global] "Go to the next pane";
+    FocusPrevious "focus-previous" [Global] "Go to the pane before";
+    FocusQueues "focus-queues" [Global] "Go to the queues";
+    FocusCycle "focus-cycle" [Global] "Go to the current attempt";
+    FocusMatrix "focus-matrix" [Global] "Go to the matrix of nodes and plugins";
+    FocusWaiting "focus-waiting" [Global] "Go to the waiting pods and binding cycles";
+    FocusNodes "focus-nodes" [Global] "Go to the nodes";
+    FocusDetails "focus-details" [Global] "Go to the details of the selected thing";
+    FocusLog "focus-log" [Global] "Go to the events and log lines";
+    Zoom "zoom" [Global] hint 13 "zoom" "Give the focused pane the whole screen, or give it back";
+    StartFilter "start-filter" [Global] hint 5 "find" "Find in the focused pane";
+    OpenPalette "open-palette" [Global] hint 6 "command" "Type a command";
+    OpenHelp "open-help" [Global] hint 1 "help" "Show the keys of the focused pane";
+    Back "back" [Global] "Come out: clear the filter, or give back the whole screen";
+    ThemeDark "theme-dark" [Global] palette true "Use the dark theme";
+    ThemeLight "theme-light" [Global] palette true "Use the light theme";
+    Redraw "redraw" [Global] "Draw the whole screen again";
+    Suspend "suspend" [Global] "Go to the shell; `fg` comes back";
+    Quit "quit" [Global] "Quit";
+
+    Close "close" [Overlay] hint 2 "close" "Close the overlay";
+    Accept "accept" [Overlay Confirm TextInput] hint 1 "accept" "Do it";
+    Refuse "refuse" [Confirm] hint 2 "no" "Leave it";
+    Cancel "cancel" [TextInput] hint 2 "cancel" "Leave without doing anything";
+    Complete "complete" [TextInput] hint 3 "complete" "Complete what is typed";
+    HistoryPrevious "history-previous" [TextInput] "Go up: to the suggestion or the line typed before";
+    HistoryNext "history-next" [TextInput] "Go down: to the next suggestion or line";
+    CursorLeft "cursor-left" [TextInput] "Move the cursor left";
+    CursorRight "cursor-right" [TextInput] "Move the cursor right";
+    CursorWordLeft "cursor-word-left" [TextInput] "Move the cursor a word left";
+    CursorWordRight "cursor-word-right" [TextInput] "Move the cursor a word right";
+    CursorStart "cursor-start" [TextInput] "Move the cursor to the start";
+    CursorEnd "cursor-end" [TextInput] "Move the cursor to the end";
+    DeleteBackward "delete-backward" [TextInput] "Delete the character before the cursor";
+    DeleteForward "delete-forward" [TextInput] "Delete the character under the cursor";
+    DeleteWord "delete-word" [TextInput] "Delete the word before the cursor";
+    DeleteToStart "delete-to-start" [TextInput] "Delete everything before the cursor";
+    DeleteToEnd "delete-to-end" [TextInput] "Delete everything from the cursor on";
+}
+
+impl Action {
+    /// The action's line in the table.
+    pub fn info(self) -> &'static ActionInfo {
+        // The table is made in the order of the variants.
+        &Self::TABLE[self as usize]
+    }
+
+    /// Its name in keymap files and in the palette.
+    pub fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// The action of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::TABLE.iter().find(|info| info.name == name).map(|info| info.action)
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_action_finds_its_own_line_and_its_name_leads_back() {
+        for info in Action::TABLE {
+            assert_eq!(info.action.info(), info);
+            assert_eq!(Action::parse(info.name), Some(info.action));
+        }
+    }
+
+    #[test]
+    fn names_are_kebab_case_and_unique() {
+        let names: BTreeSet<_> = Action::TABLE.iter().map(|info| info.name).collect();
+        assert_eq!(names.len(), Action::TABLE.len());
+        for name in names {
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{name}");
+        }
+    }
+
+    #[test]
+    fn descriptions_are_orders_without_a_full_stop() {
+        for info in Action::TABLE {
+            assert!(info.description.starts_with(|c: char| c.is_ascii_uppercase()), "{}", info.name);
+            assert!(!info.description.ends_with('.'), "{}", info.name);
+        }
+    }
+}

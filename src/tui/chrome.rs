@@ -1,0 +1,261 @@
+//! What stands around the panes: the line on top, the tabs, the footer.
+//!
+//! All three give up their least important parts first when there is no room; nothing is cut in the middle.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use crate::api::Duration;
+use crate::api::time::human_duration;
+use crate::driver::session::{NoticeLevel, RunState, SessionView};
+
+use super::action::{Action, Context};
+use super::keymap::key::chord_to_string;
+use super::keymap::{Key, Keymap};
+use super::panes::PaneId;
+use super::theme::{Role, Theme};
+use super::widgets::glyphs::Glyphs;
+use super::widgets::text;
+
+/// What everything around the panes is drawn with.
+#[derive(Clone, Copy)]
+pub struct ChromeCx<'a> {
+    /// The newest view.
+    pub view: &'a SessionView,
+    /// Styles by role.
+    pub theme: &'a Theme,
+    /// Signs.
+    pub glyphs: &'a Glyphs,
+}
+
+/// A part of a line that is shown or not.
+struct Segment {
+    /// Parts with a higher rank go first.
+    rank: u8,
+    line: Line<'static>,
+}
+
+const GAP: usize = 3;
+
+/// Draws the line on top. `n_log_dropped` log lines were lost.
+pub fn status_bar(area: Rect, buf: &mut Buffer, n_log_dropped: u64, cx: &ChromeCx<'_>) {
+    buf.set_style(area, cx.theme.style(Role::StatusBar));
+    let mut left = left_segments(cx);
+    let mut right = right_segments(n_log_dropped, cx);
+    let room = usize::from(area.width).saturating_sub(2);
+    while width_of(&left) + GAP + width_of(&right) > room {
+        let highest = left.iter().chain(&right).map(|segment| segment.rank).max().unwrap_or(0);
+        if highest == 0 {
+            break;
+        }
+        left.retain(|segment| segment.rank < highest);
+        right.retain(|segment| segment.rank < highest);
+    }
+    let mut x = area.x + 1;
+    for segment in &left {
+        let room = area.right().saturating_sub(x);
+        x = text::put_line(buf, x, area.y, room, &segment.line, cx.glyphs).saturating_add(GAP as u16);
+    }
+    let mut x = area.right().saturating_sub(u16::try_from(width_of(&right) + 1).unwrap_or(u16::MAX)).max(x);
+    for segment in &right {
+        let room = area.right().saturating_sub(x);
+        x = text::put_line(buf, x, area.y, room, &segment.line, cx.glyphs).saturating_add(GAP as u16);
+    }
+}
+
+fn width_of(segments: &[Segment]) -> usize {
+    let gaps = segments.len().saturating_sub(1) * GAP;
+    segments.iter().map(|segment| segment.line.width()).sum::<usize>() + gaps
+}
+
+fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
+    let view = cx.view;
+    let style = |role| cx.theme.style(role);
+    let (glyph, word, role) = match (&view.failure, view.run_state) {
+        (Some(_), _) => (cx.glyphs.error, "failed", Role::Error),
+        (None, RunState::Paused) => (cx.glyphs.paused, "paused", Role::Paused),
+        (None, RunState::Running) => (cx.glyphs.running, "running", Role::Running),
+        (None, RunState::RunningToOutcome) => (cx.glyphs.running, "to outcome", Role::Running),
+    };
+    let times = cx.glyphs.times;
+    let mut segments = vec![
+        Segment { rank: 4, line: Line::styled("schedscope", style(Role::StatusBarName)) },
+        labeled(3, "sandbox", &text::clean(&view.source), cx),
+        Segment { rank: 0, line: Line::styled(format!("{glyph} {word}"), style(role)) },
+        labeled(1, "sim", &clock(view.elapsed), cx),
+        Segment {
+            rank: 2,
+            line: Line::styled(view.speed.to_string().replace('×', times), style(Role::StatusBarValue)),
+        },
+    ];
+    if let Some((ahead, what)) = &view.next_timeout {
+        let what = text::truncate(&text::clean(what), 36, cx.glyphs).into_owned();
+        let line = Line::from(vec![
+            Span::styled("next ", style(Role::StatusBarLabel)),
+            Span::styled(human_duration(*ahead), style(Role::StatusBarValue)),
+            Span::styled(format!(" {what}"), style(Role::StatusBarLabel)),
+        ]);
+        segments.push(Segment { rank: 7, line });
+    }
+    segments
+}
+
+fn right_segments(n_log_dropped: u64, cx: &ChromeCx<'_>) -> Vec<Segment> {
+    let counts = &cx.view.scheduler.counts;
+    let pending = counts.active + counts.backoff + counts.unschedulable;
+    let mut segments = vec![
+        labeled(1, "cycle", &counts.cycles.to_string(), cx),
+        labeled(3, "bound", &counts.bound.to_string(), cx),
+        labeled(1, "pending", &pending.to_string(), cx),
+        labeled(5, "nodes", &counts.nodes.to_string(), cx),
+    ];
+    if counts.preempted > 0 {
+        segments.push(labeled(6, "evicted", &counts.preempted.to_string(), cx));
+    }
+    if n_log_dropped > 0 {
+        let line = Line::styled(format!("{n_log_dropped} log lines dropped"), cx.theme.style(Role::Warning));
+        segments.push(Segment { rank: 2, line });
+    }
+    segments
+}
+
+fn labeled(rank: u8, label: &str, value: &str, cx: &ChromeCx<'_>) -> Segment {
+    let line = Line::from(vec![
+        Span::styled(format!("{label} "), cx.theme.style(Role::StatusBarLabel)),
+        Span::styled(value.to_owned(), cx.theme.style(Role::StatusBarValue)),
+    ]);
+    Segment { rank, line }
+}
+
+/// Hours, minutes and seconds.
+fn clock(elapsed: Duration) -> String {
+    let secs = elapsed.as_secs();
+    format!("{:02}:{:02}:{:02}", secs / 3600, secs / 60 % 60, secs % 60)
+}
+
+/// Draws the tabs and returns where each of them is. `counts` are those of the panes, in their order.
+pub fn tabs(
+    area: Rect,
+    buf: &mut Buffer,
+    visible: &[PaneId],
+    focus: PaneId,
+    counts: &[String],
+    cx: &ChromeCx<'_>,
+) -> Vec<(PaneId, Rect)> {
+    let labels = |with_counts: bool, with_names: bool| -> Vec<String> {
+        PaneId::ALL
+            .iter()
+            .map(|id| {
+                let name =
+                    if with_names || *id == focus { format!(" {}", id.as_str()) } else { String::new() };
+                let count = counts.get(id.index()).filter(|count| with_counts && !count.is_empty());
+                let count = count.map(|count| format!(" {count}")).unwrap_or_default();
+                format!("{}{name}{count}", id.number())
+            })
+            .collect()
+    };
+    let width = |labels: &[String]| labels.iter().map(|label| text::width(label) + 2).sum::<usize>();
+    let room = usize::from(area.width);
+    let labels = [labels(true, true), labels(false, true), labels(false, false)]
+        .into_iter()
+        .find(|labels| width(labels) <= room)
+        .unwrap_or_else(|| labels(false, false));
+    let mut places = Vec::new();
+    let mut x = area.x + 1;
+    for (id, label) in PaneId::ALL.into_iter().zip(&labels) {
+        let role = if id == focus {
+            Role::TabFocused
+        } else if visible.contains(&id) {
+            Role::Title
+        } else {
+            Role::Tab
+        };
+        let end =
+            text::put(buf, x, area.y, area.right().saturating_sub(x), label, cx.theme.style(role), cx.glyphs);
+        places.push((id, Rect { x, y: area.y, width: end.saturating_sub(x), height: 1 }));
+        x = end.saturating_add(2);
+    }
+    places
+}
+
+/// What the footer shows.
+#[derive(Clone, Copy)]
+pub struct Footer<'a> {
+    /// The keys in force.
+    pub keymap: &'a Keymap,
+    /// Where they are looked up.
+    pub contexts: &'a [Context],
+    /// Keys of a chord that has begun.
+    pub pending: &'a [Key],
+    /// The last notice.
+    pub notice: Option<(NoticeLevel, &'a str)>,
+}
+
+/// Draws the footer: hints at the left, the notice at the right.
+pub fn footer(area: Rect, buf: &mut Buffer, footer: &Footer<'_>, cx: &ChromeCx<'_>) {
+    let style = |role| cx.theme.style(role);
+    buf.set_style(area, style(Role::Footer));
+    let notice = footer.notice.map(|(level, sentence)| {
+        let (glyph, role) = match level {
+            NoticeLevel::Info => (cx.glyphs.success, Role::Info),
+            NoticeLevel::Warning => (cx.glyphs.error, Role::Warning),
+            NoticeLevel::Error => (cx.glyphs.failure, Role::Error),
+        };
+        let first_line = sentence.lines().next().unwrap_or_default();
+        (format!("{glyph} {}", text::clean(first_line)), role)
+    });
+    let room = usize::from(area.width).saturating_sub(2);
+    // A notice may take two thirds; the hints get what is left.
+    let notice_width = notice.as_ref().map_or(0, |(line, _)| text::width(line).min(room * 2 / 3));
+    let mut hint_room = room.saturating_sub(if notice_width > 0 { notice_width + 2 } else { 0 });
+    let mut x = area.x + 1;
+    if !footer.pending.is_empty() {
+        let pending = format!("{}{}", chord_to_string(footer.pending), cx.glyphs.ellipsis);
+        x = text::put(buf, x, area.y, area.width, &pending, style(Role::Accent), cx.glyphs) + 2;
+        hint_room = hint_room.saturating_sub(text::width(&pending) + 2);
+    }
+    for (key, label) in hints(footer.keymap, footer.contexts, hint_room) {
+        x = text::put(buf, x, area.y, area.right().saturating_sub(x), &key, style(Role::Key), cx.glyphs) + 1;
+        x = text::put(
+            buf,
+            x,
+            area.y,
+            area.right().saturating_sub(x),
+            label,
+            style(Role::KeyLabel),
+            cx.glyphs,
+        ) + 2;
+    }
+    if let Some((line, role)) = notice {
+        let width = u16::try_from(notice_width).unwrap_or(0);
+        let x = area.right().saturating_sub(width + 1);
+        text::put(buf, x, area.y, width, &line, style(role), cx.glyphs);
+    }
+}
+
+/// The hints that fit into `room` columns: the most important ones, in the order of the table.
+fn hints(keymap: &Keymap, contexts: &[Context], room: usize) -> Vec<(String, &'static str)> {
+    let mut all: Vec<(usize, u8, String, &'static str)> = Vec::new();
+    for (place, info) in Action::TABLE.iter().enumerate() {
+        let Some(hint) = info.hint else { continue };
+        if let Some(key) = keymap.keys_for(info.action, contexts).into_iter().next() {
+            all.push((place, hint.rank, key, hint.label));
+        }
+    }
+    all.sort_by_key(|(_, rank, _, _)| *rank);
+    let mut used = 0;
+    let mut shown = Vec::new();
+    for hint in all {
+        let needed = text::width(&hint.2) + 1 + text::width(hint.3);
+        let gap = if shown.is_empty() { 0 } else { 2 };
+        // The first that does not fit ends it, so that a less important one never takes its place.
+        if used + gap + needed > room {
+            break;
+        }
+        used += gap + needed;
+        shown.push(hint);
+    }
+    shown.sort_by_key(|(place, ..)| *place);
+    shown.into_iter().map(|(_, _, key, label)| (key, label)).collect()
+}

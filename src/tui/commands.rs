@@ -1,0 +1,488 @@
+//! Command lines: what stands after the `:`.
+//!
+//! One table gives the parser, the palette's list and its completions. Parsing does nothing: it answers with a
+//! [`Deed`], and the shell does it.
+
+use std::time::Duration;
+
+use crate::api::{NamespacedName, Str};
+use crate::driver::session::{Advance, Edit, SessionCommand, SessionView, Speed};
+
+use super::action::Action;
+use super::manifest;
+use super::panes::Subject;
+use super::suggest::nearest;
+use super::theme::load::BUILT_IN;
+
+/// What a command line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// The same as an action.
+    Action(Action),
+    /// Something for the session.
+    Session(SessionCommand),
+    /// Something for the session that takes something away: ask first.
+    Confirm {
+        /// The question, with the name of what it is about.
+        question: String,
+        /// What else there is to know, such as what undoes it.
+        detail: String,
+        /// What to do if the answer is yes.
+        command: SessionCommand,
+    },
+    /// Reads a file and gives it to the session.
+    ApplyFile(String),
+    /// Changes the theme.
+    Theme(String),
+}
+
+/// What a command line may leave out because it is selected, and what its names can be.
+#[derive(Clone, Copy)]
+pub struct CommandCx<'a> {
+    /// The newest view.
+    pub view: &'a SessionView,
+    /// What is selected.
+    pub selected: Option<&'a Subject>,
+}
+
+/// What kind of word comes next, for completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Pod,
+    Node,
+    Kind,
+    Theme,
+    Speed,
+    Taint,
+}
+
+/// A command.
+#[derive(Debug)]
+pub struct CommandInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Its arguments as a person reads them; those in brackets may be left out.
+    pub arguments: &'static str,
+    /// What it does.
+    pub description: &'static str,
+    words: &'static [Word],
+    parse: fn(&[&str], &CommandCx<'_>) -> Result<Deed, String>,
+}
+
+impl CommandInfo {
+    /// Whether it cannot be done without arguments.
+    pub fn needs_arguments(&self) -> bool {
+        !self.arguments.is_empty() && !self.arguments.starts_with('[')
+    }
+}
+
+/// Every command.
+pub const COMMANDS: &[CommandInfo] = &[
+    command("step", "", "Do the next phase of the attempt", &[], |_, _| session(SessionCommand::StepPhase)),
+    command("cycle", "", "Do the rest of this attempt, or a whole one", &[], |_, _| {
+        session(SessionCommand::StepCycle)
+    }),
+    command("outcome", "", "Go on until a pod is bound or rejected", &[], |_, _| {
+        session(SessionCommand::RunToOutcome)
+    }),
+    command("run", "", "Run freely", &[], |_, _| session(SessionCommand::Run)),
+    command("pause", "", "Stop running", &[], |_, _| session(SessionCommand::Pause)),
+    command("speed", "N|max", "Run at N times wall-clock speed", &[Word::Speed], speed),
+    command("advance", "[DURATION]", "Move simulated time, or go to the next timeout", &[], advance),
+    command("add-pod", "[FILE | NAME cpu=.. memory=.. priority=.. count=..]", "Add a pod", &[], add_pod),
+    command("add-node", "NAME cpu=.. memory=.. zone=..", "Add a node", &[], add_node),
+    command("apply", "FILE", "Add the objects of a manifest", &[], apply),
+    command(
+        "delete",
+        "[pod NS/NAME | node NAME]",
+        "Delete a pod or a node, after asking once",
+        &[Word::Kind],
+        delete,
+    ),
+    command("cordon", "[NODE]", "Let no new pods onto a node", &[Word::Node], |arguments, cx| {
+        session(SessionCommand::Edit(Edit::Cordon(only_node(arguments, cx)?)))
+    }),
+    command("uncordon", "[NODE]", "Let new pods onto a node again", &[Word::Node], |arguments, cx| {
+        session(SessionCommand::Edit(Edit::Uncordon(only_node(arguments, cx)?)))
+    }),
+    command(
+        "taint",
+        "NODE KEY=VALUE:EFFECT",
+        "Taint a node; KEY:EFFECT- takes a taint away",
+        &[Word::Node, Word::Taint],
+        |arguments, cx| {
+            let (node, taint) = node_and_word(arguments, cx, "KEY=VALUE:EFFECT")?;
+            session(SessionCommand::Edit(Edit::Taint { node, taint }))
+        },
+    ),
+    command(
+        "label",
+        "NODE KEY=VALUE",
+        "Label a node; KEY- takes a label away",
+        &[Word::Node],
+        |arguments, cx| {
+            let (node, label) = node_and_word(arguments, cx, "KEY=VALUE")?;
+            session(SessionCommand::Edit(Edit::Label { node, label }))
+        },
+    ),
+    command("theme", "NAME", "Change the theme", &[Word::Theme], |arguments, _| {
+        let [name] = arguments else { return Err(usage("theme")) };
+        Ok(Deed::Theme((*name).to_owned()))
+    }),
+    command("help", "", "Show the keys of the focused pane", &[], |_, _| Ok(Deed::Action(Action::OpenHelp))),
+    command("quit", "", "Quit", &[], |_, _| Ok(Deed::Action(Action::Quit))),
+];
+
+/// Short names.
+const ALIASES: [(&str, &str); 4] = [("q", "quit"), ("h", "help"), ("s", "step"), ("n", "cycle")];
+
+/// Reads a command line.
+pub fn parse(line: &str, cx: &CommandCx<'_>) -> Result<Deed, String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let Some((name, arguments)) = words.split_first() else { return Err("nothing is typed".to_owned()) };
+    let name = ALIASES.iter().find(|(alias, _)| alias == name).map_or(*name, |(_, full)| full);
+    if let Some(info) = COMMANDS.iter().find(|info| info.name == name) {
+        if info.arguments.is_empty() && !arguments.is_empty() {
+            return Err(format!(":{name} takes no arguments"));
+        }
+        return (info.parse)(arguments, cx);
+    }
+    match Action::parse(name) {
+        Some(action) if arguments.is_empty() => Ok(Deed::Action(action)),
+        Some(_) => Err(format!(":{name} takes no arguments")),
+        None => {
+            let known =
+                COMMANDS.iter().map(|info| info.name).chain(Action::TABLE.iter().map(|info| info.name));
+            Err(format!("unknown command {name:?}{}", nearest(name, known)))
+        }
+    }
+}
+
+/// What can be typed next: whole lines with a word about each.
+pub fn complete(line: &str, cx: &CommandCx<'_>) -> Vec<Candidate> {
+    let line = line.trim_start();
+    match line.split_once(char::is_whitespace) {
+        None => complete_name(line),
+        Some((name, rest)) => {
+            let Some(info) = COMMANDS.iter().find(|info| info.name == name) else { return Vec::new() };
+            complete_argument(info, rest.trim_start(), cx)
+        }
+    }
+}
+
+/// A line that can be typed next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The line.
+    pub line: String,
+    /// The arguments that it still needs, or may have.
+    pub arguments: &'static str,
+    /// What it does.
+    pub description: String,
+    /// The action that it is, so that its key can be shown.
+    pub action: Option<Action>,
+    /// Whether it is complete.
+    pub is_complete: bool,
+}
+
+fn complete_name(typed: &str) -> Vec<Candidate> {
+    let commands = COMMANDS.iter().map(|info| Candidate {
+        line: info.name.to_owned(),
+        arguments: info.arguments,
+        description: info.description.to_owned(),
+        action: same_action(info.name),
+        is_complete: !info.needs_arguments(),
+    });
+    let actions = Action::TABLE
+        .iter()
+        .filter(|info| {
+            works_from_the_palette(info.action) && COMMANDS.iter().all(|other| other.name != info.name)
+        })
+        .map(|info| Candidate {
+            line: info.name.to_owned(),
+            arguments: "",
+            description: info.description.to_owned(),
+            action: Some(info.action),
+            is_complete: true,
+        });
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == typed).map(|(_, full)| *full);
+    let mut ranked: Vec<(u32, Candidate)> = commands
+        .chain(actions)
+        .filter_map(|candidate| {
+            let rank =
+                if alias == Some(candidate.line.as_str()) { Some(0) } else { rank(&candidate.line, typed) };
+            Some((rank?, candidate))
+        })
+        .collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// The action whose key does what a command without arguments does.
+fn same_action(command: &str) -> Option<Action> {
+    match command {
+        "step" => Some(Action::StepPhase),
+        "cycle" => Some(Action::StepCycle),
+        "outcome" => Some(Action::RunToOutcome),
+        "advance" => Some(Action::AdvanceToTimeout),
+        "help" => Some(Action::OpenHelp),
+        name => Action::parse(name),
+    }
+}
+
+/// Whether an action does something when nothing is typed and no overlay is open.
+fn works_from_the_palette(action: Action) -> bool {
+    use super::action::Context;
+    let inside = [Context::Overlay, Context::Confirm, Context::TextInput];
+    action != Action::OpenPalette && action.info().contexts.iter().any(|context| !inside.contains(context))
+}
+
+fn complete_argument(info: &CommandInfo, rest: &str, cx: &CommandCx<'_>) -> Vec<Candidate> {
+    let (done, typed) = match rest.rfind(char::is_whitespace) {
+        Some(at) => (rest[..at].trim_end(), &rest[at + 1..]),
+        None => ("", rest),
+    };
+    let n_done = done.split_whitespace().count();
+    let kind = match (info.name, n_done, done) {
+        ("delete", 1, "pod") => Some(Word::Pod),
+        ("delete", 1, "node") => Some(Word::Node),
+        ("delete", 1.., _) => None,
+        _ => info.words.get(n_done).copied(),
+    };
+    let Some(kind) = kind else { return Vec::new() };
+    let prefix = if done.is_empty() { info.name.to_owned() } else { format!("{} {done}", info.name) };
+    let mut ranked: Vec<(u32, String)> = words(kind, cx)
+        .into_iter()
+        .filter_map(|word| Some((rank(&word, typed)?, word)))
+        .take(2_000)
+        .collect();
+    ranked.sort();
+    let is_last = n_done + 1 >= info.words.len().max(if info.name == "delete" { 2 } else { 1 });
+    ranked
+        .into_iter()
+        .map(|(_, word)| Candidate {
+            line: format!("{prefix} {word}"),
+            arguments: "",
+            description: String::new(),
+            action: None,
+            is_complete: is_last && kind != Word::Taint,
+        })
+        .collect()
+}
+
+fn words(kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
+    let plain = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    match kind {
+        Word::Kind => plain(&["pod", "node"]),
+        Word::Theme => plain(&BUILT_IN),
+        Word::Speed => plain(&["1", "2", "10", "60", "600", "max"]),
+        Word::Taint => plain(&["key=value:NoSchedule", "key=value:PreferNoSchedule", "key=value:NoExecute"]),
+        Word::Node => cx.view.scheduler.nodes.iter().map(|node| node.name().to_string()).collect(),
+        Word::Pod => pods(cx.view).map(|pod| pod.to_string()).collect(),
+    }
+}
+
+/// Every pod that the view names.
+fn pods(view: &SessionView) -> impl Iterator<Item = NamespacedName> + '_ {
+    let view = &view.scheduler;
+    let queued = view.active_q.iter().chain(&view.backoff_q).chain(&view.unschedulable_pods);
+    queued
+        .map(|row| row.pod.key())
+        .chain(view.waiting.iter().map(|row| row.pod.key()))
+        .chain(view.nodes.iter().flat_map(|node| node.pods().iter().map(|pod| pod.pod.key())))
+}
+
+/// A name of the form `pod-N` that no pod of the view has.
+pub fn free_pod_name(view: &SessionView) -> String {
+    let highest = pods(view)
+        .filter_map(|pod| pod.name.strip_prefix("pod-").and_then(|digits| digits.parse::<u32>().ok()))
+        .max()
+        .unwrap_or(0);
+    format!("pod-{}", highest.saturating_add(1))
+}
+
+/// How well `typed` matches a name; lower is better, `None` is not at all. A prefix is best, then a part, then
+/// the letters in order.
+pub fn rank(name: &str, typed: &str) -> Option<u32> {
+    if typed.is_empty() {
+        return Some(1);
+    }
+    let (name, typed) = (name.to_lowercase(), typed.to_lowercase());
+    if name == typed {
+        return Some(0);
+    }
+    if let Some(at) = name.find(&typed) {
+        return Some(if at == 0 { 1 } else { 2 });
+    }
+    let mut rest = name.chars();
+    typed.chars().all(|c| rest.any(|other| other == c)).then_some(3)
+}
+
+const fn command(
+    name: &'static str,
+    arguments: &'static str,
+    description: &'static str,
+    words: &'static [Word],
+    parse: fn(&[&str], &CommandCx<'_>) -> Result<Deed, String>,
+) -> CommandInfo {
+    CommandInfo { name, arguments, description, words, parse }
+}
+
+fn session(command: SessionCommand) -> Result<Deed, String> {
+    Ok(Deed::Session(command))
+}
+
+fn usage(name: &str) -> String {
+    let arguments = COMMANDS.iter().find(|info| info.name == name).map_or("", |info| info.arguments);
+    format!("write :{name} {arguments}")
+}
+
+fn speed(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    let [word] = arguments else { return Err(usage("speed")) };
+    let speed = match word.trim_start_matches(['x', '×']) {
+        "max" => Speed::Max,
+        number => match number.parse() {
+            Ok(times) if times > 0 => Speed::Times(times),
+            _ => return Err(format!("{word:?} is not a speed: a number from 1 on, or max")),
+        },
+    };
+    session(SessionCommand::SetSpeed(speed))
+}
+
+fn advance(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    match arguments {
+        [] => session(SessionCommand::Advance(Advance::ToNextTimeout)),
+        [word] => session(SessionCommand::Advance(Advance::By(parse_duration(word)?))),
+        _ => Err(usage("advance")),
+    }
+}
+
+/// Reads a duration such as `10s`, `1m30s`, `500ms`, `2h`; a bare number is seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is not a duration like 10s, 1m30s or 500ms");
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Ok(Duration::from_secs(seconds.into()));
+    }
+    let mut rest = text;
+    let mut total = Duration::ZERO;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+        let number: u32 = rest[..digits].parse().map_err(|_| wrong())?;
+        rest = &rest[digits..];
+        let unit = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let length = match &rest[..unit] {
+            "ms" => Duration::from_millis(1),
+            "s" => Duration::from_secs(1),
+            "m" => Duration::from_secs(60),
+            "h" => Duration::from_secs(3600),
+            "d" => Duration::from_secs(86_400),
+            _ => return Err(wrong()),
+        };
+        total = total.saturating_add(length.saturating_mul(number));
+        rest = &rest[unit..];
+    }
+    if text.is_empty() { Err(wrong()) } else { Ok(total) }
+}
+
+fn add_pod(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    let Some((first, settings)) = arguments.split_first() else { return Ok(Deed::Action(Action::AddPod)) };
+    let is_file = [".yaml", ".yml", ".json"].iter().any(|ending| first.ends_with(ending));
+    if is_file {
+        return match settings {
+            [] => Ok(Deed::ApplyFile((*first).to_owned())),
+            _ => Err("a file says everything itself: leave the rest out".to_owned()),
+        };
+    }
+    let text = manifest::pods(&pod_name(first), settings)?;
+    session(SessionCommand::Edit(Edit::Apply { source: format!("add-pod {first}"), text }))
+}
+
+fn add_node(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    let Some((name, settings)) = arguments.split_first() else { return Err(usage("add-node")) };
+    let text = manifest::node(name, settings)?;
+    session(SessionCommand::Edit(Edit::Apply { source: format!("add-node {name}"), text }))
+}
+
+fn apply(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    if arguments.is_empty() {
+        return Err(usage("apply"));
+    }
+    // Names of files may have blanks in them.
+    Ok(Deed::ApplyFile(arguments.join(" ")))
+}
+
+fn delete(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, String> {
+    match arguments {
+        [] => match cx.selected {
+            Some(subject) => match (subject.pod(), subject.node()) {
+                (Some(pod), _) => Ok(confirm_pod(pod.clone())),
+                (None, Some(node)) => Ok(confirm_node(node, cx)),
+                (None, None) => Err("neither a pod nor a node is selected".to_owned()),
+            },
+            None => Err("nothing is selected".to_owned()),
+        },
+        ["pod" | "po" | "pods", name] => Ok(confirm_pod(find_pod(name, cx))),
+        ["node" | "no" | "nodes", name] => Ok(confirm_node(&Str::from(*name), cx)),
+        _ => Err(usage("delete")),
+    }
+}
+
+fn confirm_pod(pod: NamespacedName) -> Deed {
+    Deed::Confirm {
+        question: format!("Delete pod {pod}?"),
+        detail: "It leaves its node or its queue at once. It comes back only if you add it again.".to_owned(),
+        command: SessionCommand::Edit(Edit::DeletePod(pod)),
+    }
+}
+
+fn confirm_node(name: &Str, cx: &CommandCx<'_>) -> Deed {
+    let n_pods =
+        cx.view.scheduler.nodes.iter().find(|node| node.name() == name).map_or(0, |node| node.pods().len());
+    let detail = match n_pods {
+        0 => "No pod is on it. It comes back only if you add it again.".to_owned(),
+        1 => "The pod on it goes with it. Both come back only if you add them again.".to_owned(),
+        n => format!("The {n} pods on it go with it. All come back only if you add them again."),
+    };
+    let command = SessionCommand::Edit(Edit::DeleteNode(name.clone()));
+    Deed::Confirm { question: format!("Delete node {name}?"), detail, command }
+}
+
+fn pod_name(text: &str) -> NamespacedName {
+    match text.split_once('/') {
+        Some((namespace, name)) => NamespacedName::new(namespace, name),
+        None => NamespacedName::new("default", text),
+    }
+}
+
+/// The pod of that name; without a namespace it is looked for in all, and taken from `default` unless exactly one
+/// is found.
+fn find_pod(text: &str, cx: &CommandCx<'_>) -> NamespacedName {
+    if text.contains('/') {
+        return pod_name(text);
+    }
+    let mut found = pods(cx.view).filter(|pod| *pod.name == *text);
+    match (found.next(), found.next()) {
+        (Some(pod), None) => pod,
+        _ => pod_name(text),
+    }
+}
+
+fn only_node(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Str, String> {
+    match arguments {
+        [] => selected_node(cx),
+        ["node", name] | [name] => Ok(Str::from(*name)),
+        _ => Err("one node at a time".to_owned()),
+    }
+}
+
+fn node_and_word(arguments: &[&str], cx: &CommandCx<'_>, form: &str) -> Result<(Str, String), String> {
+    match arguments {
+        [word] => Ok((selected_node(cx)?, (*word).to_owned())),
+        ["node", node, word] | [node, word] => Ok((Str::from(*node), (*word).to_owned())),
+        _ => Err(format!("name the node, then {form}")),
+    }
+}
+
+fn selected_node(cx: &CommandCx<'_>) -> Result<Str, String> {
+    cx.selected.and_then(Subject::node).cloned().ok_or_else(|| "no node is selected: name it".to_owned())
+}

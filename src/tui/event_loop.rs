@@ -1,0 +1,280 @@
+//! The loop: waits for signals, the terminal, the session and the log, and draws when something changed.
+//!
+//! Everything that is ready is taken before a frame is drawn; at most one frame is drawn in 16 ms; nothing is
+//! drawn and nothing is written while nothing changes. Clock, files and the clipboard are touched here and
+//! nowhere else in the console.
+
+use std::future::Future;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{Event, EventStream, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use futures::StreamExt;
+
+use crate::driver::session::{Edit, NoticeLevel, SessionCommand, SessionHandle};
+
+use super::keymap::Key;
+use super::log_lines::LogRing;
+use super::shell::{Effect, MouseDeed, Shell};
+use super::signals::{Signal, Signals};
+use super::terminal::Terminal;
+use super::{ExitReason, TuiError};
+
+/// The least time between two frames.
+const FRAME: Duration = Duration::from_millis(16);
+/// How large a file to apply may be.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+
+/// Runs the console until it ends.
+pub async fn run(
+    shell: Shell,
+    terminal: Terminal,
+    session: SessionHandle,
+    log: LogRing,
+) -> Result<ExitReason, TuiError> {
+    let console = Console {
+        shell,
+        terminal,
+        session,
+        log,
+        events: Some(EventStream::new()),
+        signals: Signals::new()?,
+        started: Instant::now(),
+        is_session_alive: true,
+        is_dirty: true,
+        end: None,
+    };
+    console.run().await
+}
+
+struct Console {
+    shell: Shell,
+    terminal: Terminal,
+    session: SessionHandle,
+    log: LogRing,
+    /// Dropped while the terminal is given back: a reader that is only left alone goes on reading.
+    events: Option<EventStream>,
+    signals: Signals,
+    started: Instant,
+    is_session_alive: bool,
+    is_dirty: bool,
+    end: Option<ExitReason>,
+}
+
+/// What woke the loop.
+enum Woken {
+    Signal(Signal),
+    Terminal(Option<std::io::Result<Event>>),
+    View(bool),
+    Log,
+    Deadline,
+}
+
+impl Console {
+    async fn run(mut self) -> Result<ExitReason, TuiError> {
+        let mut next_frame = self.started;
+        loop {
+            self.shell.set_now(self.started.elapsed());
+            if self.is_dirty && Instant::now() >= next_frame {
+                self.terminal.draw(|buf| self.shell.draw(buf))?;
+                self.is_dirty = false;
+                next_frame = Instant::now() + FRAME;
+            }
+            let deadline = if self.is_dirty {
+                Some(next_frame)
+            } else {
+                self.shell.deadline().map(|at| self.started + at)
+            };
+            let woken = self.wait(deadline).await;
+            self.shell.set_now(self.started.elapsed());
+            self.on(woken)?;
+            self.drain().await?;
+            if let Some(reason) = self.end {
+                // An error means that the session has ended already, which is what is wanted.
+                self.session.send(SessionCommand::Quit);
+                return Ok(reason);
+            }
+        }
+    }
+
+    async fn wait(&mut self, deadline: Option<Instant>) -> Woken {
+        let events = &mut self.events;
+        let session = &mut self.session;
+        tokio::select! {
+            biased;
+            signal = self.signals.next() => Woken::Signal(signal),
+            event = next_event(events) => Woken::Terminal(event),
+            is_alive = session.changed(), if self.is_session_alive => Woken::View(is_alive),
+            () = self.log.arrived() => Woken::Log,
+            () = until(deadline) => Woken::Deadline,
+        }
+    }
+
+    /// Takes everything that is ready without waiting.
+    async fn drain(&mut self) -> Result<(), TuiError> {
+        while self.end.is_none() {
+            if let Some(signal) = ready(self.signals.next()).await {
+                self.on(Woken::Signal(signal))?;
+            } else if let Some(event) = ready(next_event(&mut self.events)).await {
+                self.on(Woken::Terminal(event))?;
+            } else {
+                break;
+            }
+        }
+        if self.is_session_alive
+            && let Some(is_alive) = ready(self.session.changed()).await
+        {
+            self.on(Woken::View(is_alive))?;
+        }
+        Ok(())
+    }
+
+    fn on(&mut self, woken: Woken) -> Result<(), TuiError> {
+        match woken {
+            Woken::Signal(Signal::End(number)) => self.end = Some(ExitReason::Signal(number)),
+            Woken::Signal(Signal::Stop) => self.suspend()?,
+            Woken::Signal(Signal::Continue) => {
+                self.events = None;
+                self.terminal.take_back()?;
+                self.events = Some(EventStream::new());
+                self.is_dirty = true;
+            }
+            Woken::Terminal(Some(Ok(event))) => self.on_terminal(event)?,
+            // Without a terminal there is nobody to work for.
+            Woken::Terminal(Some(Err(_)) | None) => self.end = Some(ExitReason::TerminalGone),
+            Woken::View(true) => {
+                self.shell.on_view(self.session.view());
+                self.is_dirty = true;
+            }
+            Woken::View(false) => {
+                self.is_session_alive = false;
+                self.shell.on_view(self.session.view());
+                self.shell.notify(NoticeLevel::Error, "The session has ended: q quits.".to_owned());
+                self.is_dirty = true;
+            }
+            Woken::Log => self.is_dirty |= self.log.drain_into(self.shell.log_mut()),
+            Woken::Deadline => self.is_dirty = true,
+        }
+        Ok(())
+    }
+
+    fn on_terminal(&mut self, event: Event) -> Result<(), TuiError> {
+        let effects = match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => match Key::from_event(&key) {
+                Some(key) => self.shell.on_key(key),
+                None => return Ok(()),
+            },
+            Event::Paste(text) => self.shell.on_paste(&text),
+            Event::Mouse(mouse) => match mouse_deed(&mouse) {
+                Some(deed) => self.shell.on_mouse(deed, mouse.column, mouse.row),
+                None => return Ok(()),
+            },
+            Event::Resize(..) => Vec::new(),
+            Event::Key(_) | Event::FocusGained | Event::FocusLost => return Ok(()),
+        };
+        self.is_dirty = true;
+        for effect in effects {
+            self.carry_out(effect)?;
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> Result<(), TuiError> {
+        match effect {
+            Effect::Session(command) => self.tell(command),
+            Effect::ApplyFile(path) => match read_file(&path) {
+                Ok(text) => self.tell(SessionCommand::Edit(Edit::Apply { source: path, text })),
+                Err(why) => self.shell.notify(NoticeLevel::Error, why),
+            },
+            Effect::Copy(text) => self.terminal.copy(&text)?,
+            Effect::Redraw => self.terminal.forget()?,
+            Effect::Suspend => self.suspend()?,
+            Effect::Quit => self.end = Some(ExitReason::Quit),
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, command: SessionCommand) {
+        if !self.session.send(command) {
+            self.shell.notify(NoticeLevel::Error, "The session has ended: q quits.".to_owned());
+        }
+    }
+
+    fn suspend(&mut self) -> Result<(), TuiError> {
+        self.events = None;
+        self.terminal.suspend()?;
+        self.events = Some(EventStream::new());
+        self.is_dirty = true;
+        Ok(())
+    }
+}
+
+async fn next_event(events: &mut Option<EventStream>) -> Option<std::io::Result<Event>> {
+    match events {
+        Some(events) => events.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What a future has ready, or nothing. It is asked with the waker of this task, unlike `now_or_never` would: an
+/// event stream remembers the first waker that it is given until it has called it.
+async fn ready<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    std::future::poll_fn(|cx| {
+        Poll::Ready(match future.as_mut().poll(cx) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}
+
+/// Waits until then, or for ever.
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+const fn mouse_deed(event: &MouseEvent) -> Option<MouseDeed> {
+    match event.kind {
+        MouseEventKind::Down(MouseButton::Left) => Some(MouseDeed::Click),
+        MouseEventKind::ScrollUp => Some(MouseDeed::ScrollUp),
+        MouseEventKind::ScrollDown => Some(MouseDeed::ScrollDown),
+        MouseEventKind::ScrollLeft => Some(MouseDeed::ScrollLeft),
+        MouseEventKind::ScrollRight => Some(MouseDeed::ScrollRight),
+        MouseEventKind::Down(_) | MouseEventKind::Up(_) | MouseEventKind::Drag(_) | MouseEventKind::Moved => {
+            None
+        }
+    }
+}
+
+/// The text of a file, or why it cannot be had. What is no ordinary file is not opened: reading it might never end.
+fn read_file(name: &str) -> Result<String, String> {
+    let path = expand_home(name);
+    let wrong = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
+    let metadata = std::fs::metadata(&path).map_err(|error| wrong(&error))?;
+    if !metadata.is_file() {
+        return Err(wrong(&"not a file"));
+    }
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(wrong(&"larger than 256 MiB"));
+    }
+    let mut text = String::new();
+    std::fs::File::open(&path)
+        .and_then(|file| file.take(MAX_FILE_BYTES).read_to_string(&mut text))
+        .map_err(|error| wrong(&error))?;
+    Ok(text)
+}
+
+/// `~/` is the home directory, as a shell would have it.
+fn expand_home(name: &str) -> PathBuf {
+    match (name.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => Path::new(name).to_owned(),
+    }
+}

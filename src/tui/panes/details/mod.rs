@@ -1,0 +1,179 @@
+//! The details pane: everything about the selected thing, in sentences first and numbers below.
+//!
+//! It follows what is selected in the whole console, unless it is told to stay.
+
+mod attempt;
+mod objects;
+mod page;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use self::page::Page;
+use super::find::Find;
+use super::{CellKind, Cx, Outcome, Pane, PaneId, Subject};
+use crate::tui::action::{Action, Context};
+use crate::tui::theme::Role;
+use crate::tui::widgets::{frame, text};
+
+/// The details pane.
+#[derive(Debug, Default)]
+pub struct DetailsPane {
+    find: Find,
+    /// What it stays at, if it does not follow the selection.
+    pinned: Option<Subject>,
+    /// What was drawn last, and how far it was scrolled.
+    shown: Option<Subject>,
+    offset: usize,
+    /// Whether the object is shown as YAML.
+    is_yaml: bool,
+    n_lines: usize,
+    area: Rect,
+}
+
+impl DetailsPane {
+    /// Following the selection.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn subject<'a>(&'a self, cx: &Cx<'a>) -> Option<&'a Subject> {
+        self.pinned.as_ref().or(cx.selected)
+    }
+
+    /// Where the page can be scrolled to at most.
+    fn last_offset(&self) -> usize {
+        self.n_lines.saturating_sub(usize::from(self.area.height))
+    }
+}
+
+impl Pane for DetailsPane {
+    fn id(&self) -> PaneId {
+        PaneId::Details
+    }
+
+    fn title(&self, cx: &Cx<'_>) -> Line<'static> {
+        let muted = cx.theme.style(Role::Muted);
+        let dot = cx.glyphs.dot;
+        let mut spans = vec![Span::raw("details")];
+        if let Some(subject) = self.subject(cx) {
+            spans.push(Span::styled(format!(" {dot} "), muted));
+            spans.push(text::span(subject_title(subject, cx), muted));
+        }
+        if self.is_yaml {
+            spans.push(Span::styled(format!(" {dot} YAML"), muted));
+        }
+        if self.pinned.is_some() {
+            spans.push(Span::styled(format!(" {dot} pinned"), cx.theme.style(Role::Accent)));
+        }
+        Line::from(spans)
+    }
+
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Details, Context::List]
+    }
+
+    fn handle(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
+        let page = usize::from(self.area.height).saturating_sub(1).max(1);
+        let last = self.last_offset();
+        self.offset = match action {
+            Action::SelectNext => self.offset + 1,
+            Action::SelectPrevious => self.offset.saturating_sub(1),
+            Action::PageDown => self.offset + page,
+            Action::PageUp => self.offset.saturating_sub(page),
+            Action::SelectFirst => 0,
+            Action::SelectLast => last,
+            Action::NextMode | Action::PreviousMode => {
+                self.is_yaml = !self.is_yaml;
+                0
+            }
+            Action::ToggleFollow => {
+                self.pinned = match self.pinned {
+                    Some(_) => None,
+                    None => cx.selected.cloned(),
+                };
+                self.offset
+            }
+            _ => return Outcome::Ignored,
+        };
+        if !matches!(action, Action::NextMode | Action::PreviousMode | Action::ToggleFollow) {
+            self.offset = self.offset.min(last);
+        }
+        Outcome::Changed
+    }
+
+    fn render(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) {
+        self.area = area.intersection(buf.area);
+        let subject = self.subject(cx).cloned();
+        if self.shown != subject {
+            self.offset = 0;
+            self.shown.clone_from(&subject);
+        }
+        let Some(subject) = subject else {
+            let why = "Nothing is selected: select a pod, a node or a cell, and all about it stands here.";
+            frame::empty(self.area, buf, why, cx);
+            return;
+        };
+        let width = usize::from(self.area.width.saturating_sub(2));
+        if width == 0 || self.area.height == 0 {
+            return;
+        }
+        let page = if self.is_yaml { objects::yaml(&subject, cx) } else { page_of(&subject, cx) };
+        let lines = page.lines(width, &self.find, cx);
+        self.n_lines = lines.len();
+        self.offset = self.offset.min(self.last_offset());
+        if lines.is_empty() {
+            frame::empty(self.area, buf, "No line matches.", cx);
+            return;
+        }
+        for (line, y) in lines.iter().skip(self.offset).zip(self.area.y..self.area.bottom()) {
+            text::put_line(buf, self.area.x + 1, y, self.area.width.saturating_sub(2), line, cx.glyphs);
+        }
+        frame::scrollbar(self.area, buf, self.offset, self.n_lines, cx);
+    }
+
+    fn hit(&mut self, _position: Position, _cx: &Cx<'_>) -> Outcome {
+        Outcome::Ignored
+    }
+
+    fn set_filter(&mut self, filter: Option<&str>) {
+        self.find.set(filter);
+    }
+
+    fn selected(&self, _cx: &Cx<'_>) -> Option<Subject> {
+        None
+    }
+}
+
+fn subject_title(subject: &Subject, cx: &Cx<'_>) -> String {
+    match subject {
+        Subject::Pod(pod) => format!("pod {pod}"),
+        Subject::Node(node) => format!("node {node}"),
+        Subject::Cell { node, plugin, kind } => {
+            let what = match kind {
+                CellKind::Filter => "",
+                CellKind::Score => " score",
+            };
+            format!("{node} {} {plugin}{what}", cx.glyphs.times)
+        }
+        Subject::Plugin { plugin, phase } => format!("{plugin} at {phase}"),
+        Subject::Phase(phase) => phase.to_string(),
+        Subject::Attempt(number) => format!("attempt {number}"),
+        Subject::Event(event) => format!("event {}", event.reason),
+    }
+}
+
+fn page_of(subject: &Subject, cx: &Cx<'_>) -> Page {
+    let mut page = Page::default();
+    match subject {
+        Subject::Pod(key) => objects::pod(&mut page, key, cx),
+        Subject::Node(name) => objects::node(&mut page, name, cx),
+        Subject::Event(event) => objects::event(&mut page, event, cx),
+        Subject::Cell { node, plugin, kind } => attempt::cell(&mut page, node, plugin, *kind, cx),
+        Subject::Plugin { plugin, phase } => attempt::plugin(&mut page, plugin, *phase, cx),
+        Subject::Phase(phase) => attempt::phase(&mut page, *phase, cx),
+        Subject::Attempt(number) => attempt::past(&mut page, *number, cx),
+    }
+    page
+}

@@ -1,0 +1,488 @@
+//! Drawing the matrix: a column of names that stays, columns of plugins that scroll, and the verdict at the end.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::Points;
+use super::model::{Look, MatrixRow, Model, RowKey, node_name, verdict_text};
+use crate::api::Str;
+use crate::explain;
+use crate::framework::{Code, MAX_NODE_SCORE};
+use crate::scheduler::trace::{CycleTrace, FilterTrace, NodeVerdict, Phase, ScoreTrace, SelectionReason};
+use crate::tui::panes::{CellKind, Cx, names};
+use crate::tui::theme::Role;
+use crate::tui::widgets::cursor::Cursor;
+use crate::tui::widgets::table::selection;
+use crate::tui::widgets::{frame, text};
+
+/// Sign of the winner, then the name.
+const GUTTER: u16 = 2;
+/// Between columns and verdict: a blank, a line, a blank.
+const RULE: u16 = 3;
+/// Total and distance to the best, and the total alone.
+const TOTALS: u16 = 12;
+const TOTAL: u16 = 5;
+/// The widest head of a column.
+const HEADER_MAX: u16 = 24;
+
+/// Where everything stands.
+#[derive(Clone, Debug)]
+pub(super) struct Geometry {
+    first_row: u16,
+    name_width: u16,
+    /// Visible columns: which, where, how wide.
+    columns: Vec<(usize, u16, u16)>,
+    headers: Vec<String>,
+    /// Where the verdict or the total begins, and how wide it may be; absent where there is no room.
+    tail: Option<(u16, u16)>,
+    hides_left: bool,
+    hides_right: bool,
+}
+
+impl Geometry {
+    pub(super) fn first_column(&self) -> usize {
+        self.columns.first().map_or(0, |(column, ..)| *column)
+    }
+
+    pub(super) fn column_at(&self, x: u16) -> Option<usize> {
+        self.columns.iter().find(|(_, at, width)| (*at..at + width).contains(&x)).map(|(column, ..)| *column)
+    }
+}
+
+/// What the matrix is drawn from.
+pub(super) struct Drawer<'a> {
+    pub(super) trace: &'a CycleTrace,
+    pub(super) look: &'a Look,
+    pub(super) model: &'a Model,
+    pub(super) points: Points,
+    pub(super) cx: &'a Cx<'a>,
+}
+
+impl Drawer<'_> {
+    fn style(&self, role: Role) -> Style {
+        self.cx.theme.style(role)
+    }
+
+    /// The heads of the columns in one of three lengths.
+    fn headers(&self, form: fn(&str) -> &str) -> Vec<String> {
+        match self.look.kind {
+            CellKind::Filter => self
+                .trace
+                .filter
+                .iter()
+                .flat_map(|filter| &filter.plugins)
+                .map(|plugin| text::clean(form(plugin)).into_owned())
+                .collect(),
+            CellKind::Score => self
+                .trace
+                .score
+                .iter()
+                .flat_map(|score| &score.scores.plugins)
+                .map(|scores| {
+                    let name = text::clean(form(scores.plugin)).into_owned();
+                    match self.points {
+                        Points::Weighted => format!("{name}{}{}", self.cx.glyphs.times, scores.weight),
+                        Points::Normalized | Points::Raw => name,
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// Places the columns: names in the longest form that fits beside a verdict of decent length, scrolled so
+    /// that the selected one is visible.
+    pub(super) fn geometry(
+        &self,
+        area: Rect,
+        n_head: u16,
+        selected: Option<usize>,
+        first: usize,
+    ) -> Geometry {
+        let widest = u16::try_from(self.model.name_width).unwrap_or(u16::MAX);
+        let name_width = widest.max(4).min((area.width / 3).max(8)).min(area.width.saturating_sub(GUTTER));
+        let start = area.x + GUTTER + name_width + 1;
+        let room = area.right().saturating_sub(start);
+        let (least_tail, good_tail) = match self.look.kind {
+            CellKind::Filter => (18, 26),
+            CellKind::Score if room < 40 => (TOTAL, TOTALS),
+            CellKind::Score => (TOTALS, TOTALS),
+        };
+        let forms: [(fn(&str) -> &str, u16); 3] =
+            [(|name| name, good_tail), (names::medium, good_tail.min(20)), (names::short, least_tail)];
+        let mut headers = Vec::new();
+        let mut tail_width = 0;
+        for (form, tail) in forms {
+            headers = self.headers(form);
+            tail_width = tail;
+            let is_whole = headers.iter().all(|header| text::width(header) <= usize::from(HEADER_MAX));
+            let needed: u16 = headers.iter().map(|header| self.column_width(header) + 1).sum();
+            if is_whole && needed + RULE + tail <= room {
+                break;
+            }
+        }
+        let widths: Vec<u16> = headers.iter().map(|header| self.column_width(header)).collect();
+        let needed: u16 = widths.iter().map(|width| width + 1).sum();
+        // Where little room is left, the columns matter more than the verdict, but less than the total.
+        let for_both = match self.look.kind {
+            CellKind::Filter => RULE + tail_width + 8,
+            CellKind::Score => RULE + tail_width,
+        };
+        let has_tail = room >= for_both || needed + RULE + tail_width <= room;
+        let for_columns = if has_tail { room - RULE - tail_width } else { room };
+        let first = first_visible(&widths, for_columns, selected, first);
+        let mut columns = Vec::new();
+        let mut x = start;
+        for (column, width) in widths.iter().enumerate().skip(first) {
+            if x + width > start + for_columns {
+                break;
+            }
+            columns.push((column, x, *width));
+            x += width + 1;
+        }
+        let shown_to = columns.last().map_or(first, |(column, ..)| column + 1);
+        let tail = has_tail.then(|| (x + 2, area.right().saturating_sub(x + 3)));
+        Geometry {
+            first_row: area.y + n_head,
+            name_width,
+            columns,
+            hides_left: first > 0,
+            hides_right: shown_to < headers.len(),
+            headers,
+            tail,
+        }
+    }
+
+    fn column_width(&self, header: &str) -> u16 {
+        let least = match self.look.kind {
+            CellKind::Filter => 3,
+            CellKind::Score => 4,
+        };
+        u16::try_from(text::width(header)).unwrap_or(u16::MAX).clamp(least, HEADER_MAX)
+    }
+
+    pub(super) fn render(
+        &self,
+        area: Rect,
+        buf: &mut Buffer,
+        geometry: &Geometry,
+        cursor: &Cursor<RowKey>,
+        selected_column: Option<usize>,
+    ) {
+        if geometry.first_row >= area.y + 2 {
+            let line = self.summary();
+            text::put_line(buf, area.x + 1, area.y, area.width.saturating_sub(2), &line, self.cx.glyphs);
+        }
+        self.render_header(area, buf, geometry, selected_column);
+        let height = area.bottom().saturating_sub(geometry.first_row);
+        let body = Rect { y: geometry.first_row, height, ..area };
+        let last = self.model.rows.len().min(cursor.offset() + usize::from(height));
+        for (index, y) in (cursor.offset()..last).zip(body.y..body.bottom()) {
+            let line = Rect { y, height: 1, ..body };
+            let is_selected = cursor.index() == Some(index);
+            match &self.model.rows[index] {
+                MatrixRow::Node(node) => self.render_node(*node, line, buf, geometry),
+                MatrixRow::Class { index, n, is_open } => {
+                    self.render_class(*index, *n, *is_open, line, buf, geometry)
+                }
+            }
+            if is_selected {
+                buf.set_style(line, selection(self.cx));
+                self.mark_cell(line, buf, geometry, selected_column);
+            }
+        }
+        frame::scrollbar(body, buf, cursor.offset(), self.model.rows.len(), self.cx);
+    }
+
+    /// The selected cell stands out from its row.
+    fn mark_cell(&self, line: Rect, buf: &mut Buffer, geometry: &Geometry, selected: Option<usize>) {
+        let Some((_, x, width)) = geometry.columns.iter().find(|(column, ..)| Some(*column) == selected)
+        else {
+            return;
+        };
+        if self.cx.focused {
+            buf.set_style(Rect::new(*x, line.y, *width, 1), self.style(Role::Cursor));
+        }
+    }
+
+    fn render_header(&self, area: Rect, buf: &mut Buffer, geometry: &Geometry, selected: Option<usize>) {
+        let Some(y) = geometry.first_row.checked_sub(1).filter(|y| *y >= area.y && *y < area.bottom()) else {
+            return;
+        };
+        let heading = self.style(Role::Heading);
+        let glyphs = self.cx.glyphs;
+        text::put(buf, area.x + GUTTER, y, geometry.name_width, "node", heading, glyphs);
+        for (column, x, width) in &geometry.columns {
+            let style = if Some(*column) == selected { self.style(Role::Accent) } else { heading };
+            let header = geometry.headers.get(*column).map_or("", String::as_str);
+            let shown = match self.look.kind {
+                CellKind::Filter => centered(header, *width),
+                CellKind::Score => text::right(header, usize::from(*width), glyphs),
+            };
+            text::put(buf, *x, y, *width, &shown, style, glyphs);
+        }
+        let muted = self.style(Role::Muted);
+        if let Some((_, x, _)) = geometry.columns.first().filter(|_| geometry.hides_left) {
+            text::put(buf, x - 1, y, 1, glyphs.more_left, muted, glyphs);
+        }
+        if let Some((_, x, width)) = geometry.columns.last().filter(|_| geometry.hides_right) {
+            text::put(buf, x + width, y, 1, glyphs.more_right, muted, glyphs);
+        }
+        self.rule(y, buf, geometry);
+        if let Some((x, width)) = geometry.tail {
+            let title = match self.look.kind {
+                CellKind::Filter => "verdict",
+                CellKind::Score if width < TOTALS => "total",
+                CellKind::Score => "total behind",
+            };
+            text::put(buf, x, y, width, title, heading, glyphs);
+        }
+    }
+
+    fn rule(&self, y: u16, buf: &mut Buffer, geometry: &Geometry) {
+        if let Some((x, _)) = geometry.tail {
+            let line = self.cx.glyphs.border.vertical_left;
+            text::put(buf, x - 2, y, 1, line, self.style(Role::Border), self.cx.glyphs);
+        }
+    }
+
+    fn render_node(&self, index: usize, line: Rect, buf: &mut Buffer, geometry: &Geometry) {
+        let name = node_name(self.trace, self.look.kind, index);
+        let (sign, name_style) = self.mark(&name);
+        let glyphs = self.cx.glyphs;
+        text::put(buf, line.x, line.y, 1, sign, name_style, glyphs);
+        let width = geometry.name_width;
+        let cut = names::middle(&text::clean(&name), usize::from(width), glyphs).into_owned();
+        let spans = self.look.find.spans(&cut, name_style, self.cx);
+        text::put_line(buf, line.x + GUTTER, line.y, width, &Line::from(spans), glyphs);
+        self.rule(line.y, buf, geometry);
+        match self.look.kind {
+            CellKind::Filter => {
+                if let Some(filter) = &self.trace.filter {
+                    self.verdict_cells(filter, index, line, buf, geometry);
+                }
+            }
+            CellKind::Score => {
+                if let Some(score) = &self.trace.score {
+                    self.score_cells(score, index, line, buf, geometry);
+                }
+            }
+        }
+    }
+
+    /// The sign before a node's name, and the style of the name.
+    fn mark(&self, name: &Str) -> (&'static str, Style) {
+        let Some(selection) = &self.trace.selection else { return (" ", self.style(Role::Name)) };
+        if selection.host == *name {
+            return (self.cx.glyphs.winner, self.style(Role::Winner));
+        }
+        if selection.reason == SelectionReason::Tie && selection.ties.contains(name) {
+            return (self.cx.glyphs.tie, self.style(Role::Tie));
+        }
+        (" ", self.style(Role::Name))
+    }
+
+    fn lit(&self, phase: Phase) -> Style {
+        if self.cx.is_phase_lit(phase) { self.style(Role::Lit) } else { Style::new() }
+    }
+
+    fn verdict_cells(
+        &self,
+        filter: &FilterTrace,
+        index: usize,
+        line: Rect,
+        buf: &mut Buffer,
+        geometry: &Geometry,
+    ) {
+        let Some(verdict) = filter.verdicts.get(index) else { return };
+        let rejecter = match verdict {
+            NodeVerdict::Rejected(status) => {
+                filter.plugins.iter().position(|plugin| *plugin == status.plugin())
+            }
+            NodeVerdict::Feasible | NodeVerdict::Excluded | NodeVerdict::NotEvaluated => None,
+        };
+        let was_asked = matches!(verdict, NodeVerdict::Feasible | NodeVerdict::Rejected(_));
+        for (column, x, width) in &geometry.columns {
+            let code = match (verdict, rejecter) {
+                _ if !was_asked => continue,
+                (_, Some(last)) if *column > last => continue,
+                (NodeVerdict::Rejected(status), Some(last)) if *column == last => status.code(),
+                _ => match filter.plugins.get(*column) {
+                    Some(plugin) if filter.skipped.contains(plugin) => Code::Skip,
+                    _ => Code::Success,
+                },
+            };
+            let style = self.cx.theme.code(code).patch(self.lit(Phase::Filter));
+            text::put(
+                buf,
+                *x,
+                line.y,
+                *width,
+                &centered(self.cx.glyphs.code(code), *width),
+                style,
+                self.cx.glyphs,
+            );
+        }
+        let Some((x, width)) = geometry.tail else { return };
+        let style = match verdict {
+            NodeVerdict::Feasible => self.style(Role::StatusSuccess),
+            NodeVerdict::Rejected(status) => self.cx.theme.code(status.code()),
+            NodeVerdict::Excluded | NodeVerdict::NotEvaluated => self.style(Role::Muted),
+        };
+        let style = style.patch(self.lit(Phase::Filter));
+        let sign = match verdict {
+            NodeVerdict::Feasible => self.cx.glyphs.success,
+            NodeVerdict::Rejected(status) => self.cx.glyphs.code(status.code()),
+            NodeVerdict::Excluded | NodeVerdict::NotEvaluated => " ",
+        };
+        let mut spans = vec![Span::styled(format!("{sign} "), style)];
+        spans.extend(self.look.find.spans(&verdict_text(verdict), style, self.cx));
+        text::put_line(buf, x, line.y, width, &Line::from(spans), self.cx.glyphs);
+    }
+
+    fn score_cells(
+        &self,
+        score: &ScoreTrace,
+        index: usize,
+        line: Rect,
+        buf: &mut Buffer,
+        geometry: &Geometry,
+    ) {
+        for (column, x, width) in &geometry.columns {
+            let Some(scores) = score.scores.plugins.get(*column) else { continue };
+            let (Some(raw), Some(normalized)) = (scores.raw.get(index), scores.normalized.get(index)) else {
+                continue;
+            };
+            let shown = match self.points {
+                Points::Weighted => normalized.saturating_mul(scores.weight),
+                Points::Normalized => *normalized,
+                Points::Raw => *raw,
+            };
+            let style = self.cx.theme.score(*normalized, MAX_NODE_SCORE).patch(self.lit(Phase::Score));
+            let value = text::right(&shown.to_string(), usize::from(*width), self.cx.glyphs);
+            text::put(buf, *x, line.y, *width, &value, style, self.cx.glyphs);
+        }
+        let (Some((x, width)), Some(total)) = (geometry.tail, score.scores.totals.get(index)) else { return };
+        let best = score.scores.totals.iter().copied().max().unwrap_or(*total);
+        let behind = match best.saturating_sub(*total) {
+            0 => String::new(),
+            gap => format!("-{gap}"),
+        };
+        let name = node_name(self.trace, CellKind::Score, index);
+        let (_, mut style) = self.mark(&name);
+        style = style.patch(self.lit(Phase::Score));
+        let end = text::put(buf, x, line.y, width, &format!("{total:>5}"), style, self.cx.glyphs);
+        let rest = width.saturating_sub(end - x);
+        if rest >= TOTALS - TOTAL {
+            text::put(
+                buf,
+                end,
+                line.y,
+                rest,
+                &format!("{behind:>7}"),
+                self.style(Role::Muted),
+                self.cx.glyphs,
+            );
+        }
+    }
+
+    fn render_class(
+        &self,
+        index: usize,
+        n: usize,
+        is_open: bool,
+        line: Rect,
+        buf: &mut Buffer,
+        geometry: &Geometry,
+    ) {
+        let glyphs = self.cx.glyphs;
+        let sign = if is_open { glyphs.unfolded } else { glyphs.folded };
+        let name = node_name(self.trace, self.look.kind, index);
+        let muted = self.style(Role::Muted);
+        let words = format!("{sign} {n} more like {}", text::clean(&name));
+        let columns_end = geometry.tail.map_or(line.right(), |(x, _)| x.saturating_sub(2));
+        text::put(buf, line.x, line.y, columns_end.saturating_sub(line.x), &words, muted, glyphs);
+        self.rule(line.y, buf, geometry);
+        let verdict = self.trace.filter.as_ref().and_then(|filter| filter.verdicts.get(index));
+        if let (Some((x, width)), Some(verdict)) = (geometry.tail, verdict) {
+            text::put(buf, x + 2, line.y, width.saturating_sub(2), &verdict_text(verdict), muted, glyphs);
+        }
+    }
+
+    /// The first line: what decides.
+    fn summary(&self) -> Line<'static> {
+        let muted = self.style(Role::Muted);
+        let dot = format!(" {} ", self.cx.glyphs.dot);
+        let mut spans = Vec::new();
+        match self.look.kind {
+            CellKind::Filter => {
+                let Some(filter) = &self.trace.filter else { return Line::default() };
+                let n_feasible = filter.n_feasible();
+                let role = if n_feasible > 0 { Role::StatusSuccess } else { Role::StatusUnschedulable };
+                let verb = if n_feasible == 1 { "fits" } else { "fit" };
+                let counts = format!("{n_feasible} of {} {verb}", filter.verdicts.len());
+                spans.push(Span::styled(counts, self.style(role)));
+                let mut rejections = filter.rejections();
+                rejections.sort_by_key(|(_, n, _)| std::cmp::Reverse(*n));
+                for (plugin, n, _) in rejections {
+                    spans.push(Span::styled(dot.clone(), muted));
+                    spans.push(text::span(names::medium(plugin), self.style(Role::Text)));
+                    spans.push(Span::styled(format!(" {n}"), self.style(Role::StatusUnschedulable)));
+                }
+            }
+            CellKind::Score => {
+                let role = if self.trace.selection.is_some() { Role::Winner } else { Role::Strong };
+                let verdict = explain::selection(self.trace).unwrap_or_else(|| explain::leader(self.trace));
+                spans.push(text::span(verdict, self.style(role)));
+                for (plugin, margin) in explain::margins(self.trace) {
+                    spans.push(Span::styled(dot.clone(), muted));
+                    spans.push(text::span(names::medium(plugin), self.style(Role::Text)));
+                    spans.push(Span::styled(format!(" {margin:+}"), muted));
+                }
+            }
+        }
+        Line::from(spans)
+    }
+}
+
+fn centered(text: &str, width: u16) -> String {
+    let blank = usize::from(width).saturating_sub(text::width(text));
+    format!("{}{text}", " ".repeat(blank / 2))
+}
+
+/// The first column to show so that the selected one is visible, moved as little as possible.
+fn first_visible(widths: &[u16], room: u16, selected: Option<usize>, first: usize) -> usize {
+    let whole: u32 = widths.iter().map(|width| u32::from(*width) + 1).sum();
+    if whole <= u32::from(room) + 1 {
+        return 0;
+    }
+    let mut first = first.min(widths.len().saturating_sub(1));
+    let Some(selected) = selected else { return first };
+    if selected < first {
+        return selected;
+    }
+    let span = |from: usize| -> u32 {
+        widths.iter().take(selected + 1).skip(from).map(|width| u32::from(*width) + 1).sum()
+    };
+    while first < selected && span(first) > u32::from(room) + 1 {
+        first += 1;
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_selected_column_is_visible_and_the_scroll_moves_no_further_than_needed() {
+        let widths = [5, 5, 5, 5, 5];
+        assert_eq!(first_visible(&widths, 29, Some(4), 0), 0);
+        assert_eq!(first_visible(&widths, 17, Some(2), 0), 0);
+        assert_eq!(first_visible(&widths, 17, Some(3), 0), 1);
+        assert_eq!(first_visible(&widths, 17, Some(1), 2), 1);
+        assert_eq!(first_visible(&widths, 17, Some(3), 2), 2);
+        assert_eq!(first_visible(&widths, 0, Some(4), 0), 4);
+    }
+}

@@ -1,0 +1,380 @@
+//! The matrix pane: nodes against Filter plugins, then nodes against scores.
+//!
+//! A row ends with the first plugin that turned the node down; nodes that fared the same fold into one row. With
+//! scores, the columns are points and the rows stand in the order of their totals.
+
+mod draw;
+mod model;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use self::draw::{Drawer, Geometry};
+use self::model::{Look, MatrixRow, Model, Order, RowKey, class_name, node_name};
+use super::find::Find;
+use super::{CellKind, Cx, Outcome, Pane, PaneId, Request, Subject};
+use crate::api::Str;
+use crate::explain;
+use crate::scheduler::trace::{CycleTrace, NodeVerdict};
+use crate::tui::action::{Action, Context};
+use crate::tui::theme::Role;
+use crate::tui::widgets::cursor::Cursor;
+use crate::tui::widgets::frame;
+
+/// Which of its three numbers a score shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Points {
+    /// Normalized, times the plugin's weight: what adds up to the total.
+    #[default]
+    Weighted,
+    /// 0 to 100.
+    Normalized,
+    /// As the plugin gave it.
+    Raw,
+}
+
+impl Points {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Weighted => "weighted",
+            Self::Normalized => "normalized",
+            Self::Raw => "raw",
+        }
+    }
+}
+
+/// The matrix pane.
+#[derive(Debug, Default)]
+pub struct MatrixPane {
+    find: Find,
+    /// Verdicts or scores, if a person chose in this attempt; otherwise what the attempt has come to.
+    chosen: Option<(u64, CellKind)>,
+    points: Points,
+    verdict_order: Option<Order>,
+    score_order: Option<Order>,
+    /// Whether classes fold, if a person chose; otherwise they do when the nodes do not fit.
+    folds: Option<bool>,
+    turned: BTreeSet<String>,
+    cursor: Cursor<RowKey>,
+    /// The plugin whose cell is selected, if a person chose one; otherwise the one that decided.
+    column: Option<Str>,
+    /// The first column that is visible.
+    first_column: usize,
+    area: Rect,
+    drawn: Option<Geometry>,
+    cache: Option<(Arc<CycleTrace>, Look, Model)>,
+}
+
+impl MatrixPane {
+    /// Following the attempt, with nothing selected.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Verdicts or scores.
+    fn kind(&self, trace: &CycleTrace) -> CellKind {
+        match self.chosen {
+            Some((number, kind)) if number == trace.number => kind,
+            _ if trace.score.is_some() => CellKind::Score,
+            _ => CellKind::Filter,
+        }
+    }
+
+    fn look(&self, trace: &CycleTrace) -> Look {
+        let kind = self.kind(trace);
+        let order = match kind {
+            CellKind::Filter => self.verdict_order.unwrap_or(Order::Visit),
+            CellKind::Score => self.score_order.unwrap_or(Order::Best),
+        };
+        let fits = trace.nodes().len() <= usize::from(self.area.height);
+        Look {
+            kind,
+            order,
+            folds: self.folds.unwrap_or(!fits),
+            turned: self.turned.clone(),
+            find: self.find.clone(),
+        }
+    }
+
+    /// Brings rows and selection up to date; the attempt, if it has rows.
+    fn sync(&mut self, cx: &Cx<'_>) -> Option<Arc<CycleTrace>> {
+        let trace = cx.view.scheduler.cycle.as_ref()?;
+        let look = self.look(trace);
+        let is_current = self
+            .cache
+            .as_ref()
+            .is_some_and(|(known, before, _)| Arc::ptr_eq(known, trace) && *before == look);
+        if !is_current {
+            let model = Model::new(trace, &look);
+            self.cache = Some((Arc::clone(trace), look, model));
+        }
+        let (_, look, model) = self.cache.as_ref()?;
+        self.cursor.sync(model.rows.len(), |index| model.key(index, trace, look.kind));
+        Some(Arc::clone(trace))
+    }
+
+    fn plugins(&self, trace: &CycleTrace) -> Vec<&'static str> {
+        match self.kind(trace) {
+            CellKind::Filter => {
+                trace.filter.as_ref().map(|filter| filter.plugins.clone()).unwrap_or_default()
+            }
+            CellKind::Score => trace
+                .score
+                .as_ref()
+                .map(|score| score.scores.plugins.iter().map(|scores| scores.plugin).collect())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The selected node, or the one that stands for the selected class; by its place.
+    fn selected_index(&self) -> Option<usize> {
+        let (_, _, model) = self.cache.as_ref()?;
+        match model.rows.get(self.cursor.index()?)? {
+            MatrixRow::Node(index) | MatrixRow::Class { index, .. } => Some(*index),
+        }
+    }
+
+    /// The column of the selected cell.
+    fn selected_column(&self, trace: &CycleTrace) -> Option<usize> {
+        let plugins = self.plugins(trace);
+        let position = |name: &str| plugins.iter().position(|plugin| *plugin == name);
+        if let Some(column) = self.column.as_ref().and_then(|column| position(column)) {
+            return Some(column);
+        }
+        let decided = match self.kind(trace) {
+            CellKind::Filter => {
+                let verdict = trace.filter.as_ref()?.verdicts.get(self.selected_index()?)?;
+                match verdict {
+                    NodeVerdict::Rejected(status) => position(status.plugin()),
+                    NodeVerdict::Feasible | NodeVerdict::Excluded | NodeVerdict::NotEvaluated => None,
+                }
+            }
+            CellKind::Score => explain::margins(trace).first().and_then(|(plugin, _)| position(plugin)),
+        };
+        decided.or_else(|| plugins.len().checked_sub(1))
+    }
+
+    fn move_column(&mut self, trace: &CycleTrace, forward: bool) {
+        let plugins = self.plugins(trace);
+        let Some(at) = self.selected_column(trace) else { return };
+        let to = if forward { at + 1 } else { at.saturating_sub(1) };
+        if let Some(plugin) = plugins.get(to) {
+            self.column = Some(Str::from(*plugin));
+        }
+    }
+
+    /// Verdicts, weighted, normalized and raw scores, one after the other.
+    fn next_mode(&mut self, trace: &CycleTrace, forward: bool) {
+        const MODES: [(CellKind, Points); 4] = [
+            (CellKind::Filter, Points::Weighted),
+            (CellKind::Score, Points::Weighted),
+            (CellKind::Score, Points::Normalized),
+            (CellKind::Score, Points::Raw),
+        ];
+        let kind = self.kind(trace);
+        let at = MODES
+            .iter()
+            .position(|(k, points)| *k == kind && (kind == CellKind::Filter || *points == self.points))
+            .unwrap_or_default();
+        let to = if forward { at + 1 } else { at + MODES.len() - 1 } % MODES.len();
+        let (kind, points) = MODES[to];
+        self.chosen = Some((trace.number, kind));
+        self.points = points;
+    }
+
+    /// Folds or unfolds the class of the selected row.
+    fn toggle_class(&mut self, trace: &CycleTrace) {
+        let Some(index) = self.selected_index().filter(|_| self.kind(trace) == CellKind::Filter) else {
+            return;
+        };
+        let class = class_name(trace, index);
+        if !self.turned.remove(&class) {
+            self.turned.insert(class.clone());
+        }
+        if let Some(RowKey::Node(_)) = self.cursor.key() {
+            // The row itself may be folded away; the line that stands for it is there either way.
+            self.select_key(&RowKey::Class(class));
+        }
+    }
+
+    fn select_key(&mut self, key: &RowKey) {
+        if let Some((trace, look, model)) = &self.cache {
+            self.cursor.select_key(key, |index| model.key(index, trace, look.kind));
+        }
+    }
+
+    fn is_open_class(&self) -> Option<bool> {
+        let (_, _, model) = self.cache.as_ref()?;
+        match model.rows.get(self.cursor.index()?)? {
+            MatrixRow::Class { is_open, .. } => Some(*is_open),
+            MatrixRow::Node(_) => None,
+        }
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        let (trace, look, _) = self.cache.as_ref()?;
+        let node = node_name(trace, look.kind, self.selected_index()?);
+        let plugin =
+            self.plugins(trace).get(self.selected_column(trace)?).map(|plugin| Str::from(*plugin))?;
+        Some(Subject::Cell { node, plugin, kind: look.kind })
+    }
+}
+
+impl Pane for MatrixPane {
+    fn id(&self) -> PaneId {
+        PaneId::Matrix
+    }
+
+    fn title(&self, cx: &Cx<'_>) -> Line<'static> {
+        let muted = cx.theme.style(Role::Muted);
+        let dot = cx.glyphs.dot;
+        let mut spans = vec![Span::raw("matrix")];
+        if let Some(trace) = &cx.view.scheduler.cycle {
+            let look = self.look(trace);
+            let mut parts = match look.kind {
+                CellKind::Filter => format!(" {dot} filter {dot} {} nodes", trace.nodes().len()),
+                CellKind::Score => {
+                    let n = trace.score.as_ref().map_or(0, |score| score.nodes.len());
+                    format!(" {dot} score {dot} {} {dot} {n} nodes", self.points.as_str())
+                }
+            };
+            parts.push_str(&format!(" {dot} {}", look.order.as_str()));
+            spans.push(Span::styled(parts, muted));
+        }
+        Line::from(spans)
+    }
+
+    fn tab_counts(&self, cx: &Cx<'_>) -> String {
+        let filter = cx.view.scheduler.cycle.as_ref().and_then(|trace| trace.filter.as_ref());
+        filter.map(|filter| format!("{}/{}", filter.n_feasible(), filter.verdicts.len())).unwrap_or_default()
+    }
+
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Matrix, Context::List]
+    }
+
+    fn handle(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
+        let Some(trace) = self.sync(cx) else { return Outcome::Ignored };
+        match action {
+            Action::ScrollLeft => self.move_column(&trace, false),
+            Action::ScrollRight => self.move_column(&trace, true),
+            Action::NextMode => self.next_mode(&trace, true),
+            Action::PreviousMode => self.next_mode(&trace, false),
+            Action::NextSection | Action::PreviousSection => {
+                let other = match self.kind(&trace) {
+                    CellKind::Filter => CellKind::Score,
+                    CellKind::Score => CellKind::Filter,
+                };
+                self.chosen = Some((trace.number, other));
+            }
+            Action::NextSort => {
+                let next = Some(self.look(&trace).order.next());
+                match self.kind(&trace) {
+                    CellKind::Filter => self.verdict_order = next,
+                    CellKind::Score => self.score_order = next,
+                }
+            }
+            Action::ToggleFold => self.toggle_class(&trace),
+            Action::Fold if self.is_open_class() != Some(false) => self.toggle_class(&trace),
+            Action::Unfold if self.is_open_class() == Some(false) => self.toggle_class(&trace),
+            Action::FoldAll | Action::UnfoldAll => {
+                self.folds = Some(action == Action::FoldAll);
+                self.turned.clear();
+            }
+            Action::Open if self.is_open_class().is_some() => self.toggle_class(&trace),
+            Action::Open => {
+                return match self.subject() {
+                    Some(subject) => Outcome::Request(Request::OpenDetails(subject)),
+                    None => Outcome::Ignored,
+                };
+            }
+            _ => {
+                let Some((trace, look, model)) = &self.cache else { return Outcome::Ignored };
+                if !self.cursor.handle(action, |index| model.key(index, trace, look.kind)) {
+                    return Outcome::Ignored;
+                }
+            }
+        }
+        self.sync(cx);
+        Outcome::Changed
+    }
+
+    fn render(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) {
+        let area = area.intersection(buf.area);
+        self.drawn = None;
+        if area.is_empty() {
+            return;
+        }
+        let n_head = if area.height > 4 { 2 } else { 1 };
+        self.area =
+            Rect { y: area.y + n_head.min(area.height), height: area.height.saturating_sub(n_head), ..area };
+        let Some(trace) = self.sync(cx) else {
+            let why = "No attempt yet: here each node stands against each plugin.";
+            frame::empty(area, buf, why, cx);
+            return;
+        };
+        let selected_column = self.selected_column(&trace);
+        let Some((_, look, model)) = &self.cache else { return };
+        if let Some(why) = why_empty(&trace, look, model) {
+            frame::empty(area, buf, &why, cx);
+            return;
+        }
+        self.cursor.set_height(usize::from(self.area.height));
+        let drawer = Drawer { trace: &trace, look, model, points: self.points, cx };
+        let geometry = drawer.geometry(area, n_head, selected_column, self.first_column);
+        self.first_column = geometry.first_column();
+        drawer.render(area, buf, &geometry, &self.cursor, selected_column);
+        self.drawn = Some(geometry);
+    }
+
+    fn hit(&mut self, position: Position, cx: &Cx<'_>) -> Outcome {
+        let Some(trace) = self.sync(cx) else { return Outcome::Ignored };
+        let (Some(geometry), Some((_, look, model))) = (&self.drawn, &self.cache) else {
+            return Outcome::Ignored;
+        };
+        let plugin =
+            geometry.column_at(position.x).and_then(|column| self.plugins(&trace).get(column).copied());
+        let row = usize::from(position.y.saturating_sub(self.area.y)) + self.cursor.offset();
+        if !self.area.contains(position) || row >= model.rows.len() {
+            return Outcome::Ignored;
+        }
+        let was_selected = self.cursor.index() == Some(row);
+        self.cursor.select(row, |index| model.key(index, &trace, look.kind));
+        if let Some(plugin) = plugin {
+            self.column = Some(Str::from(plugin));
+        }
+        if was_selected && self.is_open_class().is_some() {
+            self.toggle_class(&trace);
+        }
+        Outcome::Changed
+    }
+
+    fn set_filter(&mut self, filter: Option<&str>) {
+        self.find.set(filter);
+    }
+
+    fn selected(&self, _cx: &Cx<'_>) -> Option<Subject> {
+        self.subject()
+    }
+}
+
+/// Why there are no rows, if there are none.
+fn why_empty(trace: &CycleTrace, look: &Look, model: &Model) -> Option<String> {
+    if !model.rows.is_empty() {
+        return None;
+    }
+    let why = match look.kind {
+        _ if look.find.is_on() => return Some(String::from("No node matches.")),
+        CellKind::Filter if trace.filter.is_none() => explain::no_filter(trace),
+        CellKind::Score if trace.score.is_none() => explain::no_scores(trace),
+        CellKind::Filter | CellKind::Score => return Some(String::from("There are no nodes.")),
+    };
+    Some(match explain::next_phase(trace) {
+        Some(next) => format!("{why} Next comes {next}."),
+        None => why,
+    })
+}

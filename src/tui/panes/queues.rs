@@ -1,0 +1,679 @@
+//! The queues pane: activeQ, backoffQ and unschedulablePods one below the other, and what is on its way to a node.
+//!
+//! One selection goes through all sections. It stays on its pod, also when the pod moves to another section.
+
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect, Size};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::find::{Find, Shown};
+use super::{Cx, Outcome, Pane, PaneId, Request, Subject, names};
+use crate::api::NamespacedName;
+use crate::api::objects::Pod;
+use crate::api::time::human_duration;
+use crate::explain;
+use crate::scheduler::view::{BindingRow, QueueRow, View, WaitingRow};
+use crate::tui::action::{Action, Context};
+use crate::tui::theme::Role;
+use crate::tui::widgets::cursor::Cursor;
+use crate::tui::widgets::table::{Cell, Column, Row, Table, Width, cell, spans};
+use crate::tui::widgets::{bar, frame, text};
+
+const N_SECTIONS: usize = 4;
+/// From this height on there is room for what is on its way to a node.
+const IN_FLIGHT_FROM_HEIGHT: u16 = 16;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    Active,
+    Backoff,
+    Unschedulable,
+    InFlight,
+}
+
+impl Section {
+    const ALL: [Self; N_SECTIONS] = [Self::Active, Self::Backoff, Self::Unschedulable, Self::InFlight];
+
+    /// How much of the height is its own, in relation to the others.
+    const fn share(self) -> u16 {
+        match self {
+            Self::Active | Self::Unschedulable => 4,
+            Self::Backoff | Self::InFlight => 2,
+        }
+    }
+}
+
+/// The queues pane.
+#[derive(Debug, Default)]
+pub struct QueuesPane {
+    find: Find,
+    /// The selected pod, in the sections laid end to end.
+    cursor: Cursor<NamespacedName>,
+    /// The part of each section that is visible.
+    windows: [Cursor<NamespacedName>; N_SECTIONS],
+    layout: Layout,
+}
+
+/// The heights of the sections. They change as little as they can when the data changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Layout {
+    area: Rect,
+    heights: [u16; N_SECTIONS],
+}
+
+/// The rows of each section that the filter lets through.
+struct Rows<'v> {
+    view: &'v View,
+    shown: [Shown; N_SECTIONS],
+}
+
+impl<'v> Rows<'v> {
+    fn new(view: &'v View, find: &Find) -> Self {
+        fn texts(row: &QueueRow) -> Vec<&str> {
+            let mut texts = pod_texts(&row.pod).to_vec();
+            texts.extend(row.unschedulable_plugins.iter().chain(&row.gated_by).map(AsRef::as_ref));
+            texts
+        }
+        let waiting = Shown::of(find, &view.waiting, |row| pod_texts(&row.pod));
+        let binding = Shown::of(find, &view.binding, |row| pod_texts(&row.pod));
+        let n_waiting = view.waiting.len();
+        let in_flight = match (waiting, binding) {
+            (Shown::All(a), Shown::All(b)) => Shown::All(a + b),
+            (waiting, binding) => Shown::Some(
+                (0..waiting.len())
+                    .filter_map(|i| waiting.get(i))
+                    .chain((0..binding.len()).filter_map(|i| Some(binding.get(i)? + n_waiting)))
+                    .collect(),
+            ),
+        };
+        Self {
+            view,
+            shown: [
+                Shown::of(find, &view.active_q, texts),
+                Shown::of(find, &view.backoff_q, texts),
+                Shown::of(find, &view.unschedulable_pods, texts),
+                in_flight,
+            ],
+        }
+    }
+
+    fn len(&self, section: Section) -> usize {
+        self.shown[section as usize].len()
+    }
+
+    fn total(&self) -> usize {
+        self.shown.iter().map(Shown::len).sum()
+    }
+
+    /// Section and place in it of a row of all sections laid end to end.
+    fn locate(&self, index: usize) -> Option<(Section, usize)> {
+        let mut rest = index;
+        for section in Section::ALL {
+            match rest.checked_sub(self.len(section)) {
+                None => return Some((section, rest)),
+                Some(behind) => rest = behind,
+            }
+        }
+        None
+    }
+
+    /// Where a section begins when all are laid end to end.
+    fn start(&self, section: Section) -> usize {
+        self.shown.iter().take(section as usize).map(Shown::len).sum()
+    }
+
+    fn queue(&self, section: Section) -> &'v [QueueRow] {
+        match section {
+            Section::Active => &self.view.active_q,
+            Section::Backoff => &self.view.backoff_q,
+            Section::Unschedulable => &self.view.unschedulable_pods,
+            Section::InFlight => &[],
+        }
+    }
+
+    fn pod(&self, section: Section, local: usize) -> Option<&'v Arc<Pod>> {
+        let index = self.shown[section as usize].get(local)?;
+        if section != Section::InFlight {
+            return self.queue(section).get(index).map(|row| &row.pod);
+        }
+        let n_waiting = self.view.waiting.len();
+        match index.checked_sub(n_waiting) {
+            None => self.view.waiting.get(index).map(|row| &row.pod),
+            Some(index) => self.view.binding.get(index).map(|row| &row.pod),
+        }
+    }
+
+    fn key(&self, section: Section, local: usize) -> NamespacedName {
+        self.pod(section, local).map_or_else(|| NamespacedName::cluster(""), |pod| pod.key())
+    }
+
+    fn key_at(&self, index: usize) -> NamespacedName {
+        match self.locate(index) {
+            Some((section, local)) => self.key(section, local),
+            None => NamespacedName::cluster(""),
+        }
+    }
+}
+
+fn pod_texts(pod: &Pod) -> [&str; 2] {
+    [&pod.metadata.name, &pod.metadata.namespace]
+}
+
+impl QueuesPane {
+    /// With nothing selected.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn sync(&mut self, rows: &Rows<'_>) {
+        self.cursor.sync(rows.total(), |index| rows.key_at(index));
+    }
+
+    /// The first row of the next section that has one, or of the one before.
+    fn go_to_section(&mut self, rows: &Rows<'_>, forward: bool) {
+        let at = self.cursor.index().and_then(|index| rows.locate(index));
+        let Some((section, local)) = at else { return };
+        let has_rows = |section: &Section| rows.len(*section) > 0;
+        let target = if forward {
+            Section::ALL.into_iter().skip(section as usize + 1).find(has_rows)
+        } else if local > 0 {
+            Some(section)
+        } else {
+            Section::ALL.into_iter().take(section as usize).rfind(has_rows)
+        };
+        if let Some(target) = target {
+            self.cursor.select(rows.start(target), |index| rows.key_at(index));
+        }
+    }
+}
+
+impl Pane for QueuesPane {
+    fn id(&self) -> PaneId {
+        PaneId::Queues
+    }
+
+    fn title(&self, cx: &Cx<'_>) -> Line<'static> {
+        let view = &cx.view.scheduler;
+        let mut title = section_title(Section::Active, &Rows::new(view, &self.find), cx);
+        if !view.active_q.is_empty() {
+            let why = format!(" {} {}", cx.glyphs.dot, explain::first_in_queue(view));
+            title.spans.push(text::span(why, cx.theme.style(Role::Muted)));
+        }
+        title
+    }
+
+    fn tab_counts(&self, cx: &Cx<'_>) -> String {
+        let counts = &cx.view.scheduler.counts;
+        let dot = cx.glyphs.dot;
+        format!("{}{dot}{}{dot}{}", counts.active, counts.backoff, counts.unschedulable)
+    }
+
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Queues, Context::List]
+    }
+
+    fn min_size(&self) -> Size {
+        Size::new(20, 5)
+    }
+
+    fn handle(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
+        let rows = Rows::new(&cx.view.scheduler, &self.find);
+        self.sync(&rows);
+        match action {
+            Action::NextSection => self.go_to_section(&rows, true),
+            Action::PreviousSection => self.go_to_section(&rows, false),
+            Action::Open => {
+                return match self.cursor.key() {
+                    Some(key) => Outcome::Request(Request::OpenDetails(Subject::Pod(key.clone()))),
+                    None => Outcome::Ignored,
+                };
+            }
+            _ => {
+                if !self.cursor.handle(action, |index| rows.key_at(index)) {
+                    return Outcome::Ignored;
+                }
+            }
+        }
+        Outcome::Changed
+    }
+
+    fn render(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) {
+        let area = area.intersection(buf.area);
+        if area.is_empty() {
+            return;
+        }
+        let rows = Rows::new(&cx.view.scheduler, &self.find);
+        self.sync(&rows);
+        let needs = Section::ALL.map(|section| u16::try_from(rows.len(section)).unwrap_or(u16::MAX));
+        self.layout = self.layout.adapted(area, needs);
+        // Pages are as long as the section that the selection is in.
+        let selected = self.cursor.index().and_then(|index| rows.locate(index));
+        if let Some((section, _)) = selected {
+            self.cursor.set_height(usize::from(self.layout.heights[section as usize]));
+        }
+        let mut y = area.y;
+        for section in Section::ALL {
+            let height = self.layout.heights[section as usize];
+            if height == 0 {
+                continue;
+            }
+            if section != Section::Active {
+                frame::divider(area, y, buf, &section_title(section, &rows, cx), cx);
+                y += 1;
+            }
+            let body = Rect { y, height, ..area };
+            let here = selected.filter(|(at, _)| *at == section).map(|(_, local)| local);
+            self.render_section(section, here, body, buf, &rows, cx);
+            y += height;
+        }
+    }
+
+    fn hit(&mut self, position: Position, cx: &Cx<'_>) -> Outcome {
+        let rows = Rows::new(&cx.view.scheduler, &self.find);
+        self.sync(&rows);
+        let mut y = self.layout.area.y;
+        for section in Section::ALL {
+            let height = self.layout.heights[section as usize];
+            if height == 0 {
+                continue;
+            }
+            y += u16::from(section != Section::Active);
+            let body = Rect { y, height, ..self.layout.area };
+            let line = usize::from(position.y.saturating_sub(y));
+            let local = self.windows[section as usize].offset() + line;
+            if body.contains(position) && local < rows.len(section) {
+                self.cursor.select(rows.start(section) + local, |index| rows.key_at(index));
+                return Outcome::Changed;
+            }
+            y += height;
+        }
+        Outcome::Ignored
+    }
+
+    fn set_filter(&mut self, filter: Option<&str>) {
+        self.find.set(filter);
+    }
+
+    fn selected(&self, _cx: &Cx<'_>) -> Option<Subject> {
+        self.cursor.key().cloned().map(Subject::Pod)
+    }
+}
+
+impl QueuesPane {
+    fn render_section(
+        &mut self,
+        section: Section,
+        selected: Option<usize>,
+        area: Rect,
+        buf: &mut Buffer,
+        rows: &Rows<'_>,
+        cx: &Cx<'_>,
+    ) {
+        let n_rows = rows.len(section);
+        if n_rows == 0 {
+            frame::empty(area, buf, &why_empty(section, self.find.is_on()), cx);
+            return;
+        }
+        let window = &mut self.windows[section as usize];
+        window.sync(n_rows, |local| rows.key(section, local));
+        if let Some(local) = selected {
+            window.set_height(usize::from(area.height));
+            window.select(local, |local| rows.key(section, local));
+        }
+        let columns = columns(section, area.width);
+        let table = Table::new(&columns).without_header().with_selection(selected.is_some());
+        let drawer = RowDrawer { find: &self.find, width: usize::from(area.width), columns: &columns, cx };
+        table.render(area, buf, window, cx, |local| {
+            let Some(index) = rows.shown[section as usize].get(local) else { return Row::default() };
+            let cells = match section {
+                Section::Active => rows.view.active_q.get(index).map(|row| drawer.active(index, row)),
+                Section::Backoff => rows.view.backoff_q.get(index).map(|row| drawer.backoff(row)),
+                Section::Unschedulable => {
+                    rows.view.unschedulable_pods.get(index).map(|row| drawer.unschedulable(row))
+                }
+                Section::InFlight => match index.checked_sub(rows.view.waiting.len()) {
+                    None => rows.view.waiting.get(index).map(|row| drawer.waiting(row)),
+                    Some(index) => rows.view.binding.get(index).map(|row| drawer.binding(row)),
+                },
+            };
+            Row::new(cells.unwrap_or_default()).lit(cx.is_pod_lit(&rows.key(section, local)))
+        });
+    }
+}
+
+impl Layout {
+    /// The heights for that area and that many rows. Sections keep what they have; one that needs more takes from
+    /// those that have lines to spare, and gives nothing back until another needs it.
+    fn adapted(self, area: Rect, needs: [u16; N_SECTIONS]) -> Self {
+        let n_sections = if area.height >= IN_FLIGHT_FROM_HEIGHT { N_SECTIONS } else { N_SECTIONS - 1 };
+        let n_dividers = u16::try_from(n_sections - 1).unwrap_or(0);
+        let room = area.height.saturating_sub(n_dividers);
+        let mut layout = if self.area.height == area.height {
+            Self { area, heights: self.heights }
+        } else {
+            Self { area, heights: Self::shares(room, n_sections) }
+        };
+        for section in 0..n_sections {
+            while layout.heights[section] < needs[section] {
+                let spare = |at: &usize| layout.heights[*at].saturating_sub(needs[*at].max(1));
+                let Some(giver) =
+                    (0..n_sections).filter(|at| *at != section).max_by_key(spare).filter(|at| spare(at) > 0)
+                else {
+                    break;
+                };
+                layout.heights[giver] -= 1;
+                layout.heights[section] += 1;
+            }
+        }
+        layout
+    }
+
+    /// The lines divided among the sections by their shares, at least one for each as long as there are lines.
+    fn shares(room: u16, n_sections: usize) -> [u16; N_SECTIONS] {
+        let mut heights = [0; N_SECTIONS];
+        let sections = &Section::ALL[..n_sections];
+        let whole: u16 = sections.iter().map(|section| section.share()).sum();
+        let mut left = room;
+        for section in sections {
+            let wanted = u32::from(room) * u32::from(section.share()) / u32::from(whole);
+            let height = u16::try_from(wanted).unwrap_or(room).max(1).min(left);
+            heights[*section as usize] = height;
+            left -= height;
+        }
+        heights[0] += left;
+        heights
+    }
+}
+
+fn section_title(section: Section, rows: &Rows<'_>, cx: &Cx<'_>) -> Line<'static> {
+    let view = rows.view;
+    let (name, role) = match section {
+        Section::Active => ("activeQ", Role::QueueActive),
+        Section::Backoff => ("backoffQ", Role::QueueBackoff),
+        Section::Unschedulable => ("unschedulable", Role::QueueUnschedulable),
+        Section::InFlight => ("waiting", Role::StatusWait),
+    };
+    let number = cx.theme.style(Role::Strong);
+    let muted = cx.theme.style(Role::Muted);
+    let mut spans = vec![Span::styled(name, cx.theme.style(role))];
+    if section == Section::InFlight {
+        spans.push(Span::styled(format!(" {}", view.waiting.len()), number));
+        spans.push(Span::styled(format!(" {} binding", cx.glyphs.dot), cx.theme.style(role)));
+        spans.push(Span::styled(format!(" {}", view.binding.len()), number));
+        return Line::from(spans);
+    }
+    let n_all = rows.queue(section).len();
+    let n_shown = rows.len(section);
+    if n_shown < n_all {
+        spans.push(Span::styled(format!(" {n_shown} of {n_all}"), number));
+    } else {
+        spans.push(Span::styled(format!(" {n_all}"), number));
+    }
+    if section == Section::Unschedulable && view.counts.gated > 0 {
+        spans.push(Span::styled(format!(" {} {} gated", cx.glyphs.dot, view.counts.gated), muted));
+    }
+    Line::from(spans)
+}
+
+fn why_empty(section: Section, is_filtered: bool) -> String {
+    if is_filtered {
+        return String::from("Nothing here matches.");
+    }
+    String::from(match section {
+        Section::Active => "activeQ is empty: no pod is ready to be tried.",
+        Section::Backoff => "backoffQ is empty: no pod waits for a retry.",
+        Section::Unschedulable => "No pod is unschedulable.",
+        Section::InFlight => "No pod is on its way to a node.",
+    })
+}
+
+const PRIORITY: Width = Width::Fixed(7);
+const TIME: Width = Width::Fixed(6);
+
+fn columns(section: Section, width: u16) -> Vec<Column> {
+    let pod = Column::left("pod", Width::AtLeast(8));
+    let priority = Column::right("prio", PRIORITY);
+    // Nothing but the blank beside the frame.
+    let edge = || Column::left("edge", Width::Fixed(0));
+    let mut columns = Vec::new();
+    if section != Section::Active {
+        columns.push(edge());
+    }
+    match section {
+        Section::Active => {
+            columns.push(Column::right("place", Width::Fixed(if width < 30 { 2 } else { 3 })));
+            columns.push(pod);
+            if width >= 32 {
+                columns.push(priority);
+            }
+            columns.push(Column::right("since", TIME));
+            if width >= 40 {
+                columns.push(Column::right("tries", TIME));
+            }
+        }
+        Section::Backoff => {
+            columns.push(pod);
+            if width >= 48 {
+                columns.push(priority);
+            }
+            if width >= 32 {
+                columns.push(Column::left("bar", Width::Fixed(bar_width(width))));
+            }
+            columns.push(Column::right("left", TIME));
+            if width >= 26 {
+                columns.push(Column::left("why", Width::Fixed(6)));
+            }
+        }
+        Section::Unschedulable => {
+            columns.push(pod);
+            if width >= 48 {
+                columns.push(priority);
+            }
+            columns.push(Column::left("why", Width::Fixed((width * 2 / 5).min(40))));
+            if width >= 30 {
+                columns.push(Column::right("since", TIME));
+            }
+        }
+        Section::InFlight => {
+            columns.push(pod);
+            columns.push(Column::left("where", Width::Fixed((width * 2 / 5).min(40))));
+            if width >= 30 {
+                columns.push(Column::right("time", Width::Fixed(8)));
+            }
+        }
+    }
+    columns.push(edge());
+    columns
+}
+
+const fn bar_width(width: u16) -> u16 {
+    if width < 60 { 5 } else { 10 }
+}
+
+/// Makes the cells of a row for the columns that there are room for.
+struct RowDrawer<'a> {
+    find: &'a Find,
+    width: usize,
+    columns: &'a [Column],
+    cx: &'a Cx<'a>,
+}
+
+impl RowDrawer<'_> {
+    fn style(&self, role: Role) -> Style {
+        self.cx.theme.style(role)
+    }
+
+    /// Where the others leave room for the pod's name.
+    fn pod_width(&self) -> usize {
+        let others: usize = self
+            .columns
+            .iter()
+            .map(|column| match column.width {
+                Width::Fixed(width) => usize::from(width) + 1,
+                Width::AtLeast(_) => 0,
+            })
+            .sum();
+        self.width.saturating_sub(others)
+    }
+
+    fn fixed_width(&self, header: &str) -> usize {
+        let column = self.columns.iter().find(|column| column.header == header);
+        match column.map(|column| column.width) {
+            Some(Width::Fixed(width)) => usize::from(width),
+            _ => 0,
+        }
+    }
+
+    fn pod(&self, pod: &Pod, nominated: Option<&str>) -> Cell {
+        let mut room = self.pod_width();
+        let nomination = nominated.map(|node| format!(" {}{node}", self.cx.glyphs.arrow));
+        let nomination = nomination.filter(|text| text::width(text) + 10 <= room);
+        room -= nomination.as_deref().map_or(0, text::width);
+        let mut parts = names::pod(&pod.key(), room, self.find, self.cx);
+        if let Some(nomination) = nomination {
+            parts.push(text::span(nomination, self.style(Role::Tie)));
+        }
+        spans(parts)
+    }
+
+    fn priority(&self, pod: &Pod) -> Cell {
+        let priority = pod.priority();
+        let role = if priority > 0 { Role::Number } else { Role::Muted };
+        cell(names::priority(priority), self.style(role))
+    }
+
+    /// Puts the cells in the order of the columns; columns that are left out take no cell.
+    fn row(&self, mut cells: Vec<(&'static str, Cell)>) -> Vec<Cell> {
+        self.columns
+            .iter()
+            .map(|column| {
+                let at = cells.iter().position(|(header, _)| *header == column.header);
+                at.map(|at| cells.swap_remove(at).1).unwrap_or_default()
+            })
+            .collect()
+    }
+
+    fn active(&self, index: usize, row: &QueueRow) -> Vec<Cell> {
+        let waited = self.cx.view.scheduler.now.saturating_since(row.since);
+        let tries = match row.attempts {
+            0 => cell("new", self.style(Role::Muted)),
+            n => cell(format!("try {}", n + 1), self.style(Role::Muted)),
+        };
+        self.row(vec![
+            ("place", cell((index + 1).to_string(), self.style(Role::Muted))),
+            ("pod", self.pod(&row.pod, row.nominated_node.as_deref())),
+            ("prio", self.priority(&row.pod)),
+            ("since", cell(human_duration(waited), self.style(Role::Number))),
+            ("tries", tries),
+        ])
+    }
+
+    fn backoff(&self, row: &QueueRow) -> Vec<Cell> {
+        let now = self.cx.view.scheduler.now;
+        let left = row.backoff_expiration.map(|end| end.saturating_since(now)).unwrap_or_default();
+        let all = row.backoff_duration.unwrap_or(left).max(left);
+        let millis = |duration: crate::api::Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        let (role, why) = if row.is_error_backoff {
+            (Role::StatusError, String::from("error"))
+        } else {
+            let plugins: Vec<&str> = row.unschedulable_plugins.iter().map(AsRef::as_ref).collect();
+            (
+                Role::StatusUnschedulable,
+                plugins.first().map(|plugin| names::short(plugin).to_owned()).unwrap_or_default(),
+            )
+        };
+        let width = bar_width(u16::try_from(self.width).unwrap_or(u16::MAX));
+        self.row(vec![
+            ("pod", self.pod(&row.pod, row.nominated_node.as_deref())),
+            ("prio", self.priority(&row.pod)),
+            ("bar", spans(bar::spans(width, millis(left), millis(all), Role::BarUsed, self.cx))),
+            ("left", cell(human_duration(left), self.style(Role::Number))),
+            ("why", cell(why, self.style(role))),
+        ])
+    }
+
+    fn unschedulable(&self, row: &QueueRow) -> Vec<Cell> {
+        let since = self.cx.view.scheduler.now.saturating_since(row.since);
+        let room = self.fixed_width("why");
+        let why = match &row.gated_by {
+            Some(plugin) => {
+                let text =
+                    format!("{} {}", self.cx.glyphs.gate, names::plugin(plugin, room.saturating_sub(3)));
+                cell(text, self.style(Role::QueueGated))
+            }
+            None => {
+                let plugins: Vec<&str> =
+                    row.unschedulable_plugins.iter().chain(&row.pending_plugins).map(AsRef::as_ref).collect();
+                let text = text::clean(&names::plugins(&plugins, room)).into_owned();
+                spans(self.find.spans(&text, self.style(Role::StatusUnschedulable), self.cx))
+            }
+        };
+        self.row(vec![
+            ("pod", self.pod(&row.pod, row.nominated_node.as_deref())),
+            ("prio", self.priority(&row.pod)),
+            ("why", why),
+            ("since", cell(human_duration(since), self.style(Role::Number))),
+        ])
+    }
+
+    fn waiting(&self, row: &WaitingRow) -> Vec<Cell> {
+        let deadline = row.plugins.iter().map(|(_, deadline)| *deadline).min();
+        let left = deadline.map(|at| human_duration(at.saturating_since(self.cx.view.scheduler.now)));
+        let plugins: Vec<&str> = row.plugins.iter().map(|(plugin, _)| plugin.as_ref()).collect();
+        let room = self.fixed_width("where");
+        let place = match names::plugins(&plugins, room.saturating_sub(7)) {
+            held if text::width(&held) + 7 <= room => format!("Permit {held}"),
+            held => held,
+        };
+        self.row(vec![
+            ("pod", self.pod(&row.pod, Some(&row.node))),
+            ("where", cell(place, self.style(Role::StatusWait))),
+            (
+                "time",
+                cell(left.map(|left| format!("in {left}")).unwrap_or_default(), self.style(Role::Number)),
+            ),
+        ])
+    }
+
+    fn binding(&self, row: &BindingRow) -> Vec<Cell> {
+        let since = self.cx.view.scheduler.now.saturating_since(row.since);
+        self.row(vec![
+            ("pod", self.pod(&row.pod, Some(&row.node))),
+            ("where", cell(row.phase.as_str(), self.style(Role::StatusSuccess))),
+            ("time", cell(human_duration(since), self.style(Role::Number))),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn area(height: u16) -> Rect {
+        Rect::new(0, 0, 40, height)
+    }
+
+    #[test]
+    fn every_section_has_a_line_as_long_as_there_are_lines() {
+        for height in 0..60 {
+            let layout = Layout::default().adapted(area(height), [0; 4]);
+            let n_sections = if height >= IN_FLIGHT_FROM_HEIGHT { 4 } else { 3 };
+            let sum: u16 = layout.heights.iter().sum();
+            assert_eq!(sum, height.saturating_sub(n_sections - 1), "{height}");
+            if height > 2 * n_sections {
+                assert!(layout.heights.iter().take(usize::from(n_sections)).all(|height| *height > 0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_section_borrows_and_boundaries_stay_when_rows_go() {
+        let first = Layout::default().adapted(area(15), [2, 1, 1, 0]);
+        let grown = first.adapted(area(15), [9, 1, 1, 0]);
+        assert_eq!(grown.heights, [9, 2, 2, 0]);
+        assert_eq!(grown.adapted(area(15), [1, 1, 1, 0]), grown);
+    }
+}

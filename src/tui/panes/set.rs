@@ -1,0 +1,23 @@
+//! The panes of the console, put together.
+
+use super::Pane;
+use super::cycle::CyclePane;
+use super::details::DetailsPane;
+use super::log::LogPane;
+use super::matrix::MatrixPane;
+use super::nodes::NodesPane;
+use super::queues::QueuesPane;
+use super::waiting::WaitingPane;
+
+/// One of each, in the order of [`PaneId::ALL`](super::PaneId::ALL).
+pub fn all() -> [Box<dyn Pane>; 7] {
+    [
+        Box::new(QueuesPane::new()),
+        Box::new(CyclePane::new()),
+        Box::new(MatrixPane::new()),
+        Box::new(WaitingPane::new()),
+        Box::new(NodesPane::new()),
+        Box::new(DetailsPane::new()),
+        Box::new(LogPane::new()),
+    ]
+}

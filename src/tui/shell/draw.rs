@@ -1,0 +1,170 @@
+//! How the shell draws: frames, tabs, footer, and the overlays over them.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::tui::chrome::{self, ChromeCx, Footer};
+use crate::tui::layout::{self, Layout, SHARED};
+use crate::tui::overlays::which_key;
+use crate::tui::panes::PaneId;
+use crate::tui::theme::Role;
+use crate::tui::widgets::glyphs::Glyphs;
+use crate::tui::widgets::{frame, text};
+
+use super::{Drawn, Shell, pane_cx};
+
+impl Shell {
+    pub(super) fn draw_once(&mut self, buf: &mut Buffer) {
+        let screen = buf.area;
+        for cell in &mut buf.content {
+            cell.reset();
+        }
+        buf.set_style(screen, self.look.theme.style(Role::Screen));
+        self.drawn = Drawn::default();
+        match layout::layout(screen, &self.focus.arrangement) {
+            Layout::TooSmall => self.draw_too_small(screen, buf),
+            Layout::Panes { status, tabs, panes, footer } => {
+                chrome::status_bar(status, buf, self.world.log.n_dropped, &self.chrome_cx());
+                let is_one_of = panes.iter().filter(|(id, _)| SHARED.contains(id)).count() == 1;
+                for (id, area) in &panes {
+                    let corner = match tabs {
+                        Some(_) => Vec::new(),
+                        None => corner(*id, is_one_of && SHARED.contains(id)),
+                    };
+                    self.draw_pane(*id, *area, corner, buf);
+                }
+                if let Some(tabs) = tabs {
+                    self.draw_tabs(tabs, &panes, buf);
+                }
+                self.draw_footer(footer, buf);
+                self.drawn.frames = panes;
+                self.draw_overlays(screen, buf);
+            }
+        }
+    }
+
+    fn draw_too_small(&self, screen: Rect, buf: &mut Buffer) {
+        let line = format!(
+            "too small: {}{times}{} is needed, this is {}{times}{}",
+            layout::MIN_WIDTH,
+            layout::MIN_HEIGHT,
+            screen.width,
+            screen.height,
+            times = self.look.glyphs.times,
+        );
+        let style = self.look.theme.style(Role::Warning);
+        text::put(buf, screen.x, screen.y + screen.height / 2, screen.width, &line, style, &self.look.glyphs);
+    }
+
+    /// `corner` stands in the upper right corner of the frame.
+    fn draw_pane(&mut self, id: PaneId, area: Rect, corner: Vec<(PaneId, String)>, buf: &mut Buffer) {
+        let is_focused = id == self.focused();
+        let theme = &self.look.theme;
+        let (border, title) = match is_focused {
+            true => (Role::BorderFocused, Role::TitleFocused),
+            false => (Role::Border, Role::Title),
+        };
+        let cx = pane_cx(&self.world, &self.look, self.selected.as_ref(), is_focused);
+        let pane = &mut self.panes[id.index()];
+        let mut line = pane.title(&cx).style(theme.style(title));
+        if let Some(filter) = &self.focus.filters[id.index()] {
+            line.push_span(Span::raw(" "));
+            line.push_span(text::span(format!("/{filter}"), theme.style(Role::Match)));
+        }
+        let corner_width = corner.iter().map(|(_, label)| text::width(label) + 1).sum::<usize>();
+        let title_room = usize::from(area.width).saturating_sub(corner_width + 6);
+        let line = shorten(line, title_room, &self.look.glyphs);
+        let inside = frame::frame(area, buf, &line, theme.style(border), &self.look.glyphs);
+        let mut x = area.right().saturating_sub(u16::try_from(corner_width + 2).unwrap_or(u16::MAX));
+        if x > area.x + 2 && !corner.is_empty() {
+            for (other, label) in corner {
+                let style = theme.style(if other == id { title } else { Role::Muted });
+                let label = format!(" {label}");
+                let end = text::put(buf, x, area.y, area.right() - x, &label, style, &self.look.glyphs);
+                self.drawn.tabs.push((other, Rect { x, y: area.y, width: end - x, height: 1 }));
+                x = end;
+            }
+            text::put(buf, x, area.y, 1, " ", Style::new(), &self.look.glyphs);
+        }
+        pane.render(inside, buf, &cx);
+        self.drawn.insides.push((id, inside));
+    }
+
+    fn draw_tabs(&mut self, area: Rect, panes: &[(PaneId, Rect)], buf: &mut Buffer) {
+        let counts: Vec<String> = PaneId::ALL
+            .iter()
+            .map(|id| {
+                let cx = pane_cx(&self.world, &self.look, self.selected.as_ref(), *id == self.focused());
+                self.panes[id.index()].tab_counts(&cx)
+            })
+            .collect();
+        let visible: Vec<PaneId> = panes.iter().map(|(id, _)| *id).collect();
+        let places = chrome::tabs(area, buf, &visible, self.focused(), &counts, &self.chrome_cx());
+        self.drawn.tabs.extend(places);
+    }
+
+    fn draw_footer(&self, area: Rect, buf: &mut Buffer) {
+        let contexts = self.contexts();
+        let footer = Footer {
+            keymap: &self.keys.keymap,
+            contexts: &contexts,
+            pending: &self.keys.pending,
+            notice: self.notice.as_ref().map(|notice| (notice.level, notice.text.as_str())),
+        };
+        chrome::footer(area, buf, &footer, &self.chrome_cx());
+    }
+
+    fn draw_overlays(&mut self, screen: Rect, buf: &mut Buffer) {
+        let mut overlays = std::mem::take(&mut self.overlays);
+        let pane_contexts = self.pane_contexts();
+        let cx = self.overlay_cx(&pane_contexts);
+        for overlay in &mut overlays {
+            overlay.render(screen, buf, &cx);
+        }
+        let waited = self.world.now.saturating_sub(self.keys.since);
+        if overlays.is_empty() && !self.keys.pending.is_empty() && waited >= which_key::PATIENCE {
+            which_key::render(screen, buf, &self.keys.pending, &cx);
+        }
+        self.overlays = overlays;
+    }
+
+    fn chrome_cx(&self) -> ChromeCx<'_> {
+        ChromeCx { view: &self.world.view, theme: &self.look.theme, glyphs: &self.look.glyphs }
+    }
+}
+
+/// The number of a pane, and where it is one of those that share a place, the others as well.
+fn corner(id: PaneId, is_shared: bool) -> Vec<(PaneId, String)> {
+    if !is_shared {
+        return vec![(id, id.number().to_string())];
+    }
+    SHARED
+        .iter()
+        .map(|other| {
+            let name = if *other == id { String::new() } else { format!(" {}", other.as_str()) };
+            (*other, format!("{}{name}", other.number()))
+        })
+        .collect()
+}
+
+/// Cuts a title to so many columns.
+fn shorten(line: Line<'static>, columns: usize, glyphs: &Glyphs) -> Line<'static> {
+    if line.width() <= columns {
+        return line;
+    }
+    let mut room = columns.saturating_sub(text::width(glyphs.ellipsis));
+    let mut spans = Vec::new();
+    for span in line.spans {
+        let head = text::prefix(&span.content, room).to_owned();
+        room -= text::width(&head);
+        let is_cut = head.len() < span.content.len();
+        spans.push(Span::styled(head, span.style));
+        if is_cut {
+            spans.push(Span::styled(glyphs.ellipsis, span.style));
+            break;
+        }
+    }
+    Line { spans, ..Line::default().style(line.style) }
+}
