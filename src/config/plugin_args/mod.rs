@@ -191,7 +191,8 @@ mod tests {
     fn fit_scores_by_what_is_left_of_cpu_and_memory_by_default() {
         let args = NodeResourcesFitArgs::from_value(None, "").unwrap();
         assert_eq!(args.scoring_strategy, ScoringStrategy::LeastAllocated);
-        assert_eq!(args.resources, default_resources());
+        let resources: Vec<_> = args.resources.iter().map(|r| (r.name.as_str(), r.weight)).collect();
+        assert_eq!(resources, [("cpu", 1), ("memory", 1)]);
         let args = NodeResourcesFitArgs::from_value(
             Some(&json!({"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu"}]}})),
             "",
@@ -222,7 +223,7 @@ mod tests {
              valid range [0, 10]]"
         );
         assert!(error(json!({"ignoredResourceGroups": ["example.com/a"]})).contains("can't contain '/'"));
-        assert!(error(json!({"ignoredResource": []})).contains("unknown field `ignoredResource`"));
+        assert!(error(json!({"ignoredResource": []})).contains("unknown field \"ignoredResource\""));
     }
 
     #[test]
