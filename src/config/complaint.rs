@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::api::manifest::Place;
+use crate::api::manifest::{Place, printable_text};
 
 /// At which step something was found. Of several steps only the first that finds something speaks, since the next
 /// ones need what it checks.
@@ -31,12 +31,12 @@ pub struct Complaint {
 
 impl Complaint {
     /// One line after the name of the source, and an excerpt with a caret for each place.
-    fn write(&self, f: &mut fmt::Formatter<'_>, source: &str) -> fmt::Result {
-        f.write_str(source)?;
+    fn write(&self, f: &mut fmt::Formatter<'_>, source: &str, word: &str) -> fmt::Result {
+        f.write_str(&printable_text(source))?;
         if let Some(place) = self.places.first() {
             write!(f, ":{}:{}", place.line, place.column)?;
         }
-        write!(f, ": {}", self.text)?;
+        write!(f, ": {word}{}", printable_text(&self.text))?;
         for place in &self.places {
             let number = place.line.to_string();
             let margin = " ".repeat(number.len());
@@ -52,19 +52,29 @@ impl Complaint {
 pub struct Complaints {
     /// The file, or what else the text is called.
     pub source: String,
+    /// Whether the configuration is good all the same.
+    pub are_warnings: bool,
     /// The complaints, in the order in which kube-scheduler finds them.
     pub list: Vec<Complaint>,
 }
 
 impl std::error::Error for Complaints {}
 
+impl Complaints {
+    /// Whether there is nothing to be said.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
 impl fmt::Display for Complaints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = if self.are_warnings { "warning: " } else { "" };
         for (i, complaint) in self.list.iter().enumerate() {
             if i > 0 {
                 f.write_str("\n")?;
             }
-            complaint.write(f, &self.source)?;
+            complaint.write(f, &self.source, word)?;
         }
         Ok(())
     }

@@ -54,7 +54,12 @@ impl Finding {
 
 /// What decoding finds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Findings(pub Vec<Finding>);
+pub(super) struct Findings {
+    /// In the order of the text, as far as its fields are known.
+    pub list: Vec<Finding>,
+    /// Whether the text is JSON, where nobody looks into values without a type.
+    pub is_json: bool,
+}
 
 impl Findings {
     /// The value does not have the type of its field.
@@ -65,11 +70,32 @@ impl Findings {
 
     /// Something else keeps the value from being understood.
     pub(super) fn wrong(&mut self, path: &Path<'_>, offset: usize, text: String) {
-        self.0.push(Finding { path: path.to_string(), text, offset, is_strict: false });
+        self.list.push(Finding { path: path.to_string(), text, offset, is_strict: false });
+    }
+
+    /// Tells of keys that are there twice in a value without a type.
+    pub(super) fn untyped(&mut self, path: &Path<'_>, node: &Node) {
+        match &node.value {
+            Value::Map(entries) if !self.is_json => {
+                for (i, entry) in entries.iter().enumerate() {
+                    let path = Path::Field(path, &entry.key);
+                    if entries[..i].iter().any(|earlier| earlier.key == entry.key) {
+                        self.list.push(Finding::duplicate(&path.to_string(), entry.offset));
+                    }
+                    self.untyped(&path, &entry.value);
+                }
+            }
+            Value::List(items) if !self.is_json => {
+                for (i, item) in items.iter().enumerate() {
+                    self.untyped(&Path::Index(path, i), item);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn strict(&mut self, path: &Path<'_>, offset: usize, text: String) {
-        self.0.push(Finding { path: path.to_string(), text, offset, is_strict: true });
+        self.list.push(Finding { path: path.to_string(), text, offset, is_strict: true });
     }
 }
 
@@ -124,7 +150,7 @@ impl<'a> Fields<'a> {
         for (i, entry) in entries.iter().enumerate() {
             let path = Path::Field(self.path, &entry.key);
             if entries[..i].iter().any(|earlier| earlier.key == entry.key) {
-                findings.0.push(Finding::duplicate(&path.to_string(), entry.offset));
+                findings.list.push(Finding::duplicate(&path.to_string(), entry.offset));
             } else if !self.known.contains(&entry.key.as_str()) {
                 let hint = self
                     .known
@@ -370,6 +396,37 @@ impl<T: Encode> Encode for Vec<T> {
     }
 }
 
+/// A list that may be missing, which is not the same as an empty one: the one is `null`, the other `[]`.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Slice<T>(pub Option<Vec<T>>);
+
+impl<T> Slice<T> {
+    /// The items.
+    pub fn items(&self) -> &[T] {
+        self.0.as_deref().unwrap_or_default()
+    }
+
+    /// Whether there is a list without items.
+    pub fn is_empty_list(&self) -> bool {
+        self.0.as_ref().is_some_and(Vec::is_empty)
+    }
+}
+
+impl<T: Decode> Decode for Slice<T> {
+    fn decode(node: &Node, path: &Path<'_>, findings: &mut Findings) -> Self {
+        Self(Option::decode(node, path, findings))
+    }
+}
+
+impl<T: Encode> Encode for Slice<T> {
+    fn encode(&self) -> Json {
+        self.0.encode()
+    }
+    fn is_empty(&self) -> bool {
+        self.items().is_empty()
+    }
+}
+
 /// A type of `kubescheduler.config.k8s.io/v1`: each field with its name there, and whether it is written `always`
 /// or left out where it is `empty`.
 macro_rules! object {
@@ -439,7 +496,7 @@ mod tests {
         let root = root.unwrap_or(Node { value: Value::Null, offset: 0 });
         let mut findings = Findings::default();
         let sample = Sample::decode(&root, &Path::Text(""), &mut findings);
-        (sample, findings.0.into_iter().map(|finding| finding.text).collect())
+        (sample, findings.list.into_iter().map(|finding| finding.text).collect())
     }
 
     #[test]

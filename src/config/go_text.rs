@@ -227,9 +227,11 @@ pub(super) fn parse_base64(text: &str) -> Result<Vec<u8>, usize> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let mut digits: Vec<u32> = Vec::with_capacity(4);
     let mut padding = 0;
+    let mut is_done = false;
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b'\n' | b'\r' => {}
+            _ if is_done => return Err(at),
             b'=' if digits.len() + padding >= 2 && digits.len() + padding < 4 => padding += 1,
             _ if padding > 0 => return Err(at),
             _ => {
@@ -242,6 +244,7 @@ pub(super) fn parse_base64(text: &str) -> Result<Vec<u8>, usize> {
             let group = [(bits >> 16) as u8, (bits >> 8) as u8, bits as u8];
             bytes.extend_from_slice(group.get(..digits.len() - 1).unwrap_or_default());
             digits.clear();
+            is_done = padding > 0;
         }
     }
     if digits.is_empty() { Ok(bytes) } else { Err(text.len()) }

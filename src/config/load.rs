@@ -78,13 +78,14 @@ impl SchedulerConfig {
     pub fn read(text: &str, options: ReadOptions<'_>) -> Result<Self, Complaints> {
         let document = Document::read(text).map_err(|error| Complaints {
             source: options.source.to_owned(),
+            are_warnings: false,
             list: vec![Complaint {
                 step: Step::Read,
                 text: error.reason,
                 places: vec![Place::find(text, error.offset)],
             }],
         })?;
-        let reader = Reader { text, options, root: &document.root };
+        let reader = Reader { text, options, root: &document.root, is_json: document.is_json };
         if !document.problems.is_empty() {
             let problems = document.problems.iter();
             let list = problems.map(|problem| reader.at(Step::Read, problem.reason.clone(), problem.offset));
@@ -133,11 +134,12 @@ struct Reader<'a> {
     text: &'a str,
     options: ReadOptions<'a>,
     root: &'a Node,
+    is_json: bool,
 }
 
 impl Reader<'_> {
     fn refuse(&self, list: Vec<Complaint>) -> Complaints {
-        Complaints { source: self.options.source.to_owned(), list }
+        Complaints { source: self.options.source.to_owned(), are_warnings: false, list }
     }
 
     fn at(&self, step: Step, text: String, offset: usize) -> Complaint {
@@ -157,12 +159,17 @@ impl Reader<'_> {
         }
         let mut findings = Findings::default();
         let mut read = |name| {
-            let node = self.root.get(name).map(|entry| &entry.value);
+            // The names count in any case here, as with Go; that they are unknown then is told later.
+            let node = self.root.get(name).or_else(|| self.root.get_in_any_case(name));
+            let node = node.map(|entry| &entry.value);
             node.map(|node| String::decode(node, &Path::Text(name), &mut findings)).unwrap_or_default()
         };
         let (api_version, kind) = (read("apiVersion"), read("kind"));
-        let mut list: Vec<Complaint> =
-            findings.0.into_iter().map(|finding| self.at(Step::Read, finding.text, finding.offset)).collect();
+        let mut list: Vec<Complaint> = findings
+            .list
+            .into_iter()
+            .map(|finding| self.at(Step::Read, finding.text, finding.offset))
+            .collect();
         if list.is_empty() {
             for (name, value, word) in [("kind", &kind, "Kind"), ("apiVersion", &api_version, "apiVersion")] {
                 if value.is_empty() {
@@ -193,16 +200,16 @@ impl Reader<'_> {
     /// Decodes the fields. Where only strictness complains, values are validated as well, so that all complaints
     /// come at once.
     fn decode(&self) -> Result<KubeSchedulerConfiguration, Complaints> {
-        let mut findings = Findings::default();
+        let mut findings = Findings { is_json: self.is_json, ..Findings::default() };
         let untyped = without_type(self.root);
         let config = KubeSchedulerConfiguration::decode(&untyped, &Path::Text(""), &mut findings);
-        findings.0.extend(self.repeated_type_fields());
-        if findings.0.is_empty() {
+        findings.list.extend(self.repeated_type_fields());
+        if findings.list.is_empty() {
             return Ok(config);
         }
-        let is_understood = findings.0.iter().all(|finding| finding.is_strict);
+        let is_understood = findings.list.iter().all(|finding| finding.is_strict);
         let mut list: Vec<Complaint> = findings
-            .0
+            .list
             .into_iter()
             .map(|finding| self.at(Step::Decode, finding.text, finding.offset))
             .collect();
@@ -253,7 +260,8 @@ impl Reader<'_> {
         for (path, text) in warnings(&config, catalog) {
             warned.push(self.about(Step::Build, format!("{path}: {text}"), &path));
         }
-        Ok(assemble(config, gates, effective, self.refuse(warned)))
+        let warnings = Complaints { are_warnings: true, ..self.refuse(warned) };
+        Ok(assemble(config, gates, effective, warnings))
     }
 
     fn build_complaint(&self, text: String, subject: &Subject) -> Complaint {

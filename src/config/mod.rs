@@ -25,7 +25,7 @@ mod warnings;
 mod yaml_writer;
 
 pub use complaint::{Complaint, Complaints, Step};
-pub use decode::Bytes;
+pub use decode::{Bytes, Slice};
 pub use effective::EffectivePlugins;
 pub use gates::{FeatureGates, Gate, GateError, GateErrors, Stage};
 pub use go_text::GoDuration;

@@ -16,7 +16,7 @@ pub(super) fn to_yaml(value: &Value) -> String {
     if is_block(value) {
         write_block(&mut text, value, 0);
     } else {
-        write_inline(&mut text, value, 0, false);
+        write_inline(&mut text, value, 0);
         text.push('\n');
     }
     text
@@ -39,6 +39,11 @@ fn write_block(text: &mut String, value: &Value, indent: usize) {
             entries.sort_by(|(a, _), (b, _)| key_order(a, b));
             for (key, value) in entries {
                 text.push_str(&margin);
+                if !is_simple_key(key) {
+                    text.push_str(&format!("? {}\n{margin}: ", scalar(key, indent, false)));
+                    write_nested(text, value, indent);
+                    continue;
+                }
                 text.push_str(&scalar(key, indent, true));
                 text.push(':');
                 match value {
@@ -52,8 +57,7 @@ fn write_block(text: &mut String, value: &Value, indent: usize) {
                     }
                     _ => {
                         text.push(' ');
-                        write_inline(text, value, indent, false);
-                        text.push('\n');
+                        write_nested(text, value, indent);
                     }
                 }
             }
@@ -62,21 +66,31 @@ fn write_block(text: &mut String, value: &Value, indent: usize) {
             for item in items {
                 text.push_str(&margin);
                 text.push_str("- ");
-                if is_block(item) {
-                    let mut block = String::new();
-                    write_block(&mut block, item, indent + 2);
-                    text.push_str(block.get(indent + 2..).unwrap_or_default());
-                } else {
-                    write_inline(text, item, indent, false);
-                    text.push('\n');
-                }
+                write_nested(text, item, indent);
             }
         }
         _ => {}
     }
 }
 
-fn write_inline(text: &mut String, value: &Value, indent: usize, is_key: bool) {
+/// A value that begins on the line of an indicator.
+fn write_nested(text: &mut String, value: &Value, indent: usize) {
+    if is_block(value) {
+        let mut block = String::new();
+        write_block(&mut block, value, indent + 2);
+        text.push_str(block.get(indent + 2..).unwrap_or_default());
+    } else {
+        write_inline(text, value, indent);
+        text.push('\n');
+    }
+}
+
+/// Whether a key may stand before its colon without an indicator of its own.
+fn is_simple_key(key: &str) -> bool {
+    key.len() <= 128 && !key.chars().any(is_break)
+}
+
+fn write_inline(text: &mut String, value: &Value, indent: usize) {
     match value {
         Value::Null => text.push_str("null"),
         Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
@@ -84,7 +98,7 @@ fn write_inline(text: &mut String, value: &Value, indent: usize, is_key: bool) {
             Some(float) if number.is_f64() => text.push_str(&yaml_number(float)),
             _ => text.push_str(&number.to_string()),
         },
-        Value::String(value) => text.push_str(&scalar(value, indent, is_key)),
+        Value::String(value) => text.push_str(&scalar(value, indent, false)),
         Value::Array(_) => text.push_str("[]"),
         Value::Object(_) => text.push_str("{}"),
     }
@@ -174,7 +188,7 @@ fn scalar(text: &str, indent: usize, is_key: bool) -> String {
 
 /// Whether a text without quotes would be read as a number, a time, a boolean or null.
 fn is_something_else(text: &str) -> bool {
-    text == "<<" || resolve(text) != Scalar::Text || is_base_60(text) || is_timestamp(text)
+    resolve(text) != Scalar::Text || is_base_60(text) || is_timestamp(text)
 }
 
 /// Whether a text is a number such as `1:30` to some readers.
@@ -338,6 +352,10 @@ mod tests {
             "a:\n  c: null\nb:\n- 1\n- w:\n  - - 1\n    - 2\n  - []\n  x: {}\nd: []\n"
         );
         assert_eq!(to_yaml(&json!([])), "[]\n");
+        assert_eq!(
+            to_yaml(&json!({"x": {"a\nb": [1, {"c": 1}], "d\ne": {}, "f\ng": 3}})),
+            "x:\n  ? |-\n    a\n    b\n  : - 1\n    - c: 1\n  ? |-\n    d\n    e\n  : {}\n  ? |-\n    f\n    g\n  : 3\n"
+        );
     }
 
     /// What go-yaml v2 writes for the same texts.
@@ -372,7 +390,43 @@ mod tests {
             ("\u{e9}", "\u{e9}"),
             ("\u{1f600}", "\"\\U0001F600\""),
             ("---", "'---'"),
-            ("<<", "\"<<\""),
+            ("<<", "<<"),
+            ("+1:30", "\"+1:30\""),
+            ("1_0:3.5", "\"1_0:3.5\""),
+            ("2020-1-1t1:1:1+01:00", "\"2020-1-1t1:1:1+01:00\""),
+            ("2020-02-30", "2020-02-30"),
+            ("2001-01-01T10:00:00", "2001-01-01T10:00:00"),
+            ("2001-01-01 10:00:00", "\"2001-01-01 10:00:00\""),
+            ("a\u{a0}b", "a\u{a0}b"),
+            ("a: ", "'a: '"),
+            ("a:", "'a:'"),
+            (":a", ":a"),
+            ("?a", "?a"),
+            ("a]b", "a]b"),
+            ("]", "']'"),
+            ("!a", "'!a'"),
+            ("a ", "'a '"),
+            ("12e03", "\"12e03\""),
+            ("1e400", "1e400"),
+            ("0o8", "0o8"),
+            ("08", "\"08\""),
+            ("0b1", "\"0b1\""),
+            ("1.", "\"1.\""),
+            ("-.5", "\"-.5\""),
+            (".inf", "\".inf\""),
+            ("+", "+"),
+            (".", "."),
+            ("=", "="),
+            ("~", "\"~\""),
+            ("N", "\"N\""),
+            ("\u{2028}", "'\u{2028}'"),
+            ("\u{feff}", "\"\\uFEFF\""),
+            ("a\rb", "\"a\\rb\""),
+            ("x\n\n", "|+\n  x\n"),
+            ("\nx", "|2-\n\n  x"),
+            (" x\ny", "|2-\n   x\n  y"),
+            ("x \ny", "\"x \\ny\""),
+            ("x\n y", "|-\n  x\n   y"),
         ] {
             assert_eq!(scalar(text, 0, false), written);
         }
@@ -381,8 +435,17 @@ mod tests {
 
     #[test]
     fn keys_are_in_natural_order() {
-        let mut keys = ["a10", "a9", "a", "b", "A", "a-b", "_", "10", "9", "a09"];
+        let mut keys = [
+            "a10", "a9", "a", "b", "A", "a-b", "_", "10", "9", "a09", "a0", "a00", "ab", "a.b", "\u{e9}",
+            "a_b",
+        ];
         keys.sort_by(|a, b| key_order(a, b));
-        assert_eq!(keys, ["9", "10", "_", "A", "a", "a-b", "a9", "a09", "a10", "b"]);
+        assert_eq!(
+            keys,
+            [
+                "_", "9", "10", "A", "a", "a-b", "a.b", "a_b", "a0", "a00", "a9", "a09", "a10", "ab", "b",
+                "\u{e9}"
+            ]
+        );
     }
 }

@@ -88,14 +88,14 @@ fn accepted(ours: &Answer, expected: &str, to_the_byte: bool) -> Result<(), Stri
         return Ok(());
     }
     let line = ours.lines().zip(expected.lines()).position(|(ours, expected)| ours != expected).unwrap_or(0);
-    let around = |text: &str| {
-        text.lines().skip(line.saturating_sub(3)).take(8).collect::<Vec<_>>().join("\n")
-    };
+    let around =
+        |text: &str| text.lines().skip(line.saturating_sub(3)).take(8).collect::<Vec<_>>().join("\n");
     Err(format!("line {}:\n{}\n--- expected\n{}", line + 1, around(ours), around(expected)))
 }
 
 fn refused(ours: &Answer, expected: &str) -> Result<(), String> {
-    let expected = expected.trim().trim_start_matches("oracle: ");
+    let expected = expected.trim_start_matches("oracle: ");
+    let expected = expected.strip_suffix('\n').unwrap_or(expected);
     let complaints = match ours {
         Answer::Accepted(_) => return Err(format!("accepted; expected: {expected}")),
         Answer::Gates(errors) => {

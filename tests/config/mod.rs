@@ -4,6 +4,7 @@
 //! The data and its rules are described in `README.md`.
 
 mod answers;
+mod damage;
 mod text;
 
 use std::collections::BTreeMap;

@@ -50,6 +50,7 @@ pub(super) struct Entry {
 pub(super) struct Document {
     /// The value of the first document; null if there is none.
     pub root: Node,
+    pub is_json: bool,
     /// What keeps values from being those of JSON.
     pub problems: Vec<Syntax>,
     /// Where the second document begins.
@@ -94,7 +95,7 @@ impl Document {
             Err(error) if is_json => return Err(error),
             Err(error) => Some(error.offset),
         };
-        Ok(Self { root, problems, second })
+        Ok(Self { root, is_json, problems, second })
     }
 }
 
@@ -127,6 +128,14 @@ impl Node {
         }
     }
 
+    /// The same where the case of letters does not count.
+    pub(super) fn get_in_any_case(&self, key: &str) -> Option<&Entry> {
+        match &self.value {
+            Value::Map(entries) => entries.iter().rfind(|entry| entry.key.eq_ignore_ascii_case(key)),
+            _ => None,
+        }
+    }
+
     /// The value at `path`, such as `profiles[0].plugins`.
     pub(super) fn resolve(&self, path: &str) -> Option<&Self> {
         let (node, _, is_complete) = self.walk(path);
@@ -152,6 +161,8 @@ impl Node {
                 None => node
                     .get(part)
                     .or_else(|| node.get(&lower_camel(part)))
+                    // A preferred term is left out of the paths of what is inside.
+                    .or_else(|| node.get("preference")?.value.get(part))
                     .map(|entry| (&entry.value, entry.place())),
             };
             match step {

@@ -44,8 +44,8 @@ fn read<T: Decode + SetDefaults + Validate>(
     let node = without_type(&Node::from_json(args.unwrap_or(&Value::Null)));
     let mut findings = Findings::default();
     let mut args = T::decode(&node, &Path::Text(path), &mut findings);
-    if !findings.0.is_empty() {
-        let texts: Vec<String> = findings.0.into_iter().map(|finding| finding.text).collect();
+    if !findings.list.is_empty() {
+        let texts: Vec<String> = findings.list.into_iter().map(|finding| finding.text).collect();
         return Err(ArgsError::Form(texts.join(", ")));
     }
     args.set_defaults(gates);

@@ -27,7 +27,7 @@ impl VolumeBindingArgs {
         let seconds = args.bind_timeout_seconds.and_then(|seconds| u64::try_from(seconds).ok());
         Ok(Self {
             bind_timeout: Duration::from_secs(seconds.unwrap_or(0)),
-            shape: args.shape.unwrap_or_default(),
+            shape: args.shape.items().to_vec(),
         })
     }
 }

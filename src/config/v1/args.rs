@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::API_VERSION;
 use super::configuration::with_type;
-use crate::config::decode::{Decode, Encode, Findings, Path, object};
+use crate::config::decode::{Decode, Encode, Findings, Path, Slice, object};
 use crate::config::document::{self, Entry, Node};
 use crate::config::go_text::{GoDuration, quoted};
 
@@ -88,6 +88,7 @@ impl PluginArgs {
         let missing = Node { value: document::Value::Null, offset: 0 };
         let node = node.unwrap_or(&missing);
         if !Self::PLUGINS.contains(&plugin) {
+            findings.untyped(path, node);
             return Self::Other(node.to_json());
         }
         check_type(plugin, node, path, findings);
@@ -304,7 +305,7 @@ object! {
         /// How long binding may take, in seconds.
         pub bind_timeout_seconds: Option<i64> = "bindTimeoutSeconds" empty,
         /// The function from the use of storage to score; needs the gate StorageCapacityScoring.
-        pub shape: Option<Vec<UtilizationShapePoint>> = "shape" empty,
+        pub shape: Slice<UtilizationShapePoint> = "shape" empty,
     }
 }
 
@@ -340,7 +341,7 @@ object! {
     /// Alternatives, one of which a node must match.
     pub struct NodeSelector {
         /// The alternatives.
-        pub node_selector_terms: Option<Vec<NodeSelectorTerm>> = "nodeSelectorTerms" always,
+        pub node_selector_terms: Slice<NodeSelectorTerm> = "nodeSelectorTerms" always,
     }
 }
 
@@ -362,7 +363,7 @@ object! {
         /// `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` or `Lt`.
         pub operator: String = "operator" always,
         /// The values.
-        pub values: Vec<String> = "values" empty,
+        pub values: Slice<String> = "values" empty,
     }
 }
 
@@ -383,7 +384,7 @@ impl NodeAffinity {
         let requirement = |requirement: &NodeSelectorRequirement| objects::NodeSelectorRequirement {
             key: requirement.key.clone(),
             operator: requirement.operator.clone(),
-            values: requirement.values.clone(),
+            values: requirement.values.items().to_vec(),
         };
         let term = |term: &NodeSelectorTerm| objects::NodeSelectorTerm {
             match_expressions: term.match_expressions.iter().map(requirement).collect(),
@@ -391,7 +392,7 @@ impl NodeAffinity {
         };
         objects::NodeAffinity {
             required: self.required.as_ref().map(|selector| objects::NodeSelector {
-                node_selector_terms: selector.node_selector_terms.iter().flatten().map(term).collect(),
+                node_selector_terms: selector.node_selector_terms.items().iter().map(term).collect(),
             }),
             preferred: self
                 .preferred

@@ -13,6 +13,7 @@ use super::configuration::{
     ClientConnectionConfiguration, KubeSchedulerConfiguration, KubeSchedulerProfile,
     LeaderElectionConfiguration, PluginConfig,
 };
+use crate::config::decode::Slice;
 use crate::config::default_plugins::{default_plugins, merge_plugins};
 use crate::config::gates::{FeatureGates, Gate};
 use crate::config::go_text::GoDuration;
@@ -140,12 +141,11 @@ impl SetDefaults for InterPodAffinityArgs {
 impl SetDefaults for VolumeBindingArgs {
     fn set_defaults(&mut self, gates: &FeatureGates) {
         self.bind_timeout_seconds.get_or_insert(600);
-        let has_shape = self.shape.as_ref().is_some_and(|shape| !shape.is_empty());
-        if !has_shape && gates.is_enabled(Gate::StorageCapacityScoring) {
-            self.shape = Some(vec![
+        if self.shape.items().is_empty() && gates.is_enabled(Gate::StorageCapacityScoring) {
+            self.shape = Slice(Some(vec![
                 UtilizationShapePoint { utilization: 0, score: MAX_CUSTOM_PRIORITY_SCORE },
                 UtilizationShapePoint { utilization: 100, score: 0 },
-            ]);
+            ]));
         }
     }
 }

@@ -189,20 +189,40 @@ impl Validate for NodeResourcesBalancedAllocationArgs {
 
 impl Validate for NodeAffinityArgs {
     fn validate(&self, path: &str, _: &FeatureGates) -> Vec<FieldError> {
-        let Some(affinity) = self.added_affinity.as_ref().map(NodeAffinity::to_object) else {
-            return Vec::new();
-        };
+        let Some(added) = &self.added_affinity else { return Vec::new() };
+        let affinity = added.to_object();
         let path = child(path, "addedAffinity");
-        let mut errors = Vec::new();
-        if let Some(required) = &affinity.required {
-            let path = child(&path, "requiredDuringSchedulingIgnoredDuringExecution");
-            errors.extend(NodeSelector::new(required, &path).err().into_iter().flat_map(|found| found.0));
-        }
-        let path = child(&path, "preferredDuringSchedulingIgnoredDuringExecution");
-        let preferred = PreferredSchedulingTerms::new(&affinity.preferred, &path);
+        let required_path = child(&path, "requiredDuringSchedulingIgnoredDuringExecution");
+        let preferred_path = child(&path, "preferredDuringSchedulingIgnoredDuringExecution");
+        let required = affinity.required.as_ref().map(|required| NodeSelector::new(required, &required_path));
+        let preferred = PreferredSchedulingTerms::new(&affinity.preferred, &preferred_path);
+        let mut errors: Vec<FieldError> = Vec::new();
+        errors.extend(required.and_then(Result::err).into_iter().flat_map(|found| found.0));
         errors.extend(preferred.err().into_iter().flat_map(|found| found.0));
+        let empty = empty_values(added, &child(&required_path, "nodeSelectorTerms"), &preferred_path);
+        for error in errors.iter_mut().filter(|error| empty.contains(&error.path)) {
+            error.value = error.value.take().map(|value| value.replace("null", "[]"));
+        }
         errors
     }
+}
+
+/// The paths of the values that are an empty list, which a complaint shows otherwise than none at all.
+fn empty_values(affinity: &NodeAffinity, required_path: &str, preferred_path: &str) -> Vec<String> {
+    let required = affinity.required.iter().flat_map(|selector| selector.node_selector_terms.items());
+    let required = required.enumerate().map(|(i, term)| (term, index(required_path, i)));
+    let preferred = affinity.preferred.iter().enumerate();
+    let preferred = preferred.map(|(i, term)| (&term.preference, index(preferred_path, i)));
+    let mut paths = Vec::new();
+    for (term, path) in required.chain(preferred) {
+        for (list, name) in
+            [(&term.match_expressions, "matchExpressions"), (&term.match_fields, "matchFields")]
+        {
+            let empty = list.iter().enumerate().filter(|(_, requirement)| requirement.values.is_empty_list());
+            paths.extend(empty.map(|(i, _)| child(&index(&child(&path, name), i), "values")));
+        }
+    }
+    paths
 }
 
 impl Validate for VolumeBindingArgs {
@@ -215,8 +235,8 @@ impl Validate for VolumeBindingArgs {
         }
         let shape_path = child(path, "shape");
         if gates.is_enabled(Gate::StorageCapacityScoring) {
-            errors.extend(shape_errors(self.shape.as_deref().unwrap_or_default(), &shape_path));
-        } else if let Some(shape) = &self.shape {
+            errors.extend(shape_errors(self.shape.items(), &shape_path));
+        } else if let Some(shape) = &self.shape.0 {
             let point = |point: &UtilizationShapePoint| json!({"Utilization": point.utilization, "Score": point.score});
             let value: serde_json::Value = shape.iter().map(point).collect();
             let detail =

@@ -174,8 +174,9 @@ fn validate_queue_sort(profiles: &[KubeSchedulerProfile], errors: &mut Vec<Field
         errors.push(FieldError::invalid(path, canon.enabled.len(), detail));
     }
     let sorter = canon.enabled.first().map_or("", |plugin| plugin.name.as_str());
-    let first_args = first.plugin_config.iter().filter(|config| !sorter.is_empty() && config.name == sorter);
-    let first_args = first_args.last().map(|config| &config.args);
+    let is_sorter = |name: &str| !sorter.is_empty() && name == sorter;
+    let first_args = first.plugin_config.iter().rfind(|config| is_sorter(&config.name));
+    let first_args = first_args.map(|config| &config.args);
     for (i, profile) in others.iter().enumerate() {
         let path = index("profiles", i + 1);
         let own = set(profile);

@@ -75,7 +75,9 @@ fn changed(rows: &mut Rows, prefix: &str, default: &Value, own: &Value) {
         }
     }
     for (path, value) in own.iter().filter(|(path, _)| !is_default(path)) {
-        rows.add(&format!("{prefix}{path}"), &format!("none -> {value}"));
+        // A switch that is off is left out of the document.
+        let default = if value == "true" { "false" } else { "none" };
+        rows.add(&format!("{prefix}{path}"), &format!("{default} -> {value}"));
     }
 }
 

@@ -86,6 +86,21 @@ pub fn table(config: &SchedulerConfig) -> String {
     text
 }
 
+/// One line about a configuration that has nothing wrong.
+pub fn summary(config: &SchedulerConfig) -> String {
+    let profiles: Vec<String> =
+        config.profiles.iter().map(|profile| shown(&profile.scheduler_name)).collect();
+    let word = if profiles.len() == 1 { "profile" } else { "profiles" };
+    let mut text = format!("valid: {word} {}", profiles.join(", "));
+    match config.extenders.len() {
+        0 => {}
+        1 => text.push_str("; one extender"),
+        several => text.push_str(&format!("; {several} extenders")),
+    }
+    text.push('\n');
+    text
+}
+
 fn write_profile(text: &mut String, profile: &KubeSchedulerProfile, effective: &EffectivePlugins) {
     let name = profile.scheduler_name.as_deref().unwrap_or("");
     text.push_str(&format!("\nPROFILE {}\n", shown(name)));
