@@ -39,7 +39,7 @@ pub(super) fn run(args: &ConfigArgs) -> anyhow::Result<u8> {
 }
 
 /// Reads a configuration, the default one without a file. What is wrong with it has been told if there is none.
-fn read(file: Option<&Path>, gates: &str) -> anyhow::Result<Option<SchedulerConfig>> {
+pub(super) fn read(file: Option<&Path>, gates: &str) -> anyhow::Result<Option<SchedulerConfig>> {
     let gates = match FeatureGates::parse(gates) {
         Ok(gates) => gates,
         Err(errors) => {

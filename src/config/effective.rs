@@ -104,61 +104,60 @@ pub(super) fn effective_plugins(
     }
     let mut effective = Vec::new();
     let mut problems = Vec::new();
+    let mut first = None;
     for (i, profile) in profiles.iter().enumerate() {
         match Builder::new(profile, i, catalog).build(gates) {
-            Ok(plugins) => effective.push(plugins),
+            Ok(plugins) => {
+                problems.extend(check_queue_sort(profile, i, &plugins, &mut first));
+                effective.push(plugins);
+            }
             Err(found) => problems.extend(found.into_iter().map(|problem| {
                 let name = profile.scheduler_name.as_deref().unwrap_or("");
-                let text = format!(
-                    "initializing profiles: creating profile for scheduler name {name}: {}",
-                    problem.text
-                );
+                let text = format!("creating profile for scheduler name {name}: {}", problem.text);
                 BuildProblem { text, ..problem }
             })),
         }
     }
     if problems.is_empty() {
-        problems = check_queue_sort(&profiles, &effective);
+        return Ok(effective);
     }
-    if problems.is_empty() { Ok(effective) } else { Err(problems) }
+    for problem in &mut problems {
+        problem.text.insert_str(0, "initializing profiles: ");
+    }
+    Err(problems)
 }
 
-/// All profiles share the queue, so all must sort it in the same way.
-fn check_queue_sort(profiles: &[KubeSchedulerProfile], effective: &[EffectivePlugins]) -> Vec<BuildProblem> {
-    let sorter = |plugins: &EffectivePlugins| {
-        plugins.at(ExtensionPoint::QueueSort).first().map(|plugin| plugin.name.clone()).unwrap_or_default()
-    };
-    let args = |profile: &KubeSchedulerProfile, plugin: &str| {
-        let config = profile.plugin_config.iter().find(|config| config.name == plugin);
-        config.map(|config| config.args.clone()).unwrap_or_default()
-    };
-    let mut problems = Vec::new();
-    let mut first: Option<(String, PluginArgs)> = None;
-    for (i, (profile, plugins)) in profiles.iter().zip(effective).enumerate() {
-        let name = quoted(profile.scheduler_name.as_deref().unwrap_or(""));
-        let sorter = sorter(plugins);
-        let args = args(profile, &sorter);
-        let mut refuse = |text: String, subject| {
-            problems.push(BuildProblem { text: format!("initializing profiles: {text}"), subject });
-        };
-        match &first {
-            None => first = Some((sorter, args)),
-            Some((other, _)) if *other != sorter => {
-                let text = format!(
-                    "different queue sort plugins for profile {name}: {}, first: {}",
-                    quoted(&sorter),
-                    quoted(other)
-                );
-                refuse(text, Subject::Point { profile: i, point: "queueSort" });
-            }
-            Some((_, other)) if *other != args => {
-                let text = format!("different queue sort plugin args for profile {name}");
-                refuse(text, Subject::Args { profile: i, plugin: sorter, fields: Vec::new() });
-            }
-            Some(_) => {}
+/// All profiles share the queue, so all must sort it as the first one does.
+fn check_queue_sort<'a>(
+    profile: &'a KubeSchedulerProfile,
+    index: usize,
+    plugins: &EffectivePlugins,
+    first: &mut Option<(String, Option<&'a PluginArgs>)>,
+) -> Option<BuildProblem> {
+    let sorter = plugins.at(ExtensionPoint::QueueSort).first().map(|plugin| plugin.name.clone());
+    let sorter = sorter.unwrap_or_default();
+    let config = profile.plugin_config.iter().find(|config| config.name == sorter);
+    // Arguments that are null are none.
+    let args = config.map(|config| &config.args).filter(|args| **args != PluginArgs::default());
+    let name = quoted(profile.scheduler_name.as_deref().unwrap_or(""));
+    match first {
+        None => {
+            *first = Some((sorter, args));
+            None
         }
+        Some((other, _)) if *other != sorter => {
+            let (own, other) = (quoted(&sorter), quoted(other));
+            let text = format!("different queue sort plugins for profile {name}: {own}, first: {other}");
+            let subject = Subject::Point { profile: index, point: "queueSort" };
+            Some(BuildProblem { text, subject })
+        }
+        Some((_, other)) if *other != args => {
+            let text = format!("different queue sort plugin args for profile {name}");
+            let subject = Subject::Args { profile: index, plugin: sorter, fields: Vec::new() };
+            Some(BuildProblem { text, subject })
+        }
+        Some(_) => None,
     }
-    problems
 }
 
 /// Works out the plugins of one profile.
