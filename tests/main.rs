@@ -4,6 +4,7 @@
 mod config;
 mod conformance;
 mod explain;
+mod scheduler;
 mod support;
 mod tidy;
 mod tui;

@@ -26,11 +26,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 /// What may only be used in these modules, or parts of them.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("std::fs", &["cli", "tui/event_loop", "tui/commands"]),
-    ("std::env", &["cli", "tui/terminal", "tui/theme"]),
+    ("std::env", &["cli", "tui/mod", "tui/terminal", "tui/event_loop"]),
     ("std::net", &[]),
     ("std::thread", &["driver", "tui/event_loop", "tui/terminal"]),
     ("Instant::now", &["driver", "tui/event_loop"]),
-    ("SystemTime", &["driver", "cli"]),
+    ("SystemTime", &["driver", "cli", "tui/log_lines"]),
     ("tokio::", &["driver", "tui", "cli"]),
     ("ratatui", &["tui"]),
     ("crossterm", &["tui/terminal", "tui/event_loop", "tui/keymap", "cli"]),
@@ -61,11 +61,25 @@ fn sources() -> BTreeMap<String, String> {
         .into_iter()
         .map(|path| {
             let text = fs::read_to_string(&path).expect("a source file");
-            let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default().to_owned();
+            let code = without_unit_tests(&text);
             let name = path.strip_prefix(&src).expect("below src").to_string_lossy().replace('\\', "/");
             (name, code)
         })
         .collect()
+}
+
+/// The text of a file up to the module with its unit tests.
+fn without_unit_tests(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_test_module = |at: usize| {
+        lines[at] == "#[cfg(test)]"
+            && lines[at..]
+                .iter()
+                .find(|line| !line.starts_with('#'))
+                .is_some_and(|line| line.starts_with("mod tests {"))
+    };
+    let end = (0..lines.len()).find(|at| is_test_module(*at)).unwrap_or(lines.len());
+    lines[..end].join("\n")
 }
 
 /// The lines of a file that are code, numbered from 1.
@@ -172,19 +186,16 @@ fn every_file_opens_with_what_it_is_and_stays_short() {
     assert!(offences.is_empty(), "{}", offences.join("\n"));
 }
 
+// `unwrap`, `expect`, `panic!` and `todo!` are denied by clippy, which sees more than a search for words does.
 #[test]
-fn nothing_is_left_unfinished_and_nothing_panics_on_data() {
-    let words = ["todo!", "unimplemented!", "TODO", "FIXME", "XXX", ".unwrap()", ".expect(", "panic!("];
+fn nothing_is_left_unfinished() {
+    let words = ["TODO", "FIXME", "XXX", "HACK"];
     let mut offences = Vec::new();
     for (file, text) in sources() {
-        // Test support inside the library is marked as such and may be blunt.
-        if text.starts_with("//! Test support") || file.ends_with("/tests.rs") {
-            continue;
-        }
-        for (number, line) in code_lines(&text) {
+        for (i, line) in text.lines().enumerate() {
             for word in words {
                 if line.contains(word) {
-                    offences.push(format!("{file}:{number}: {word}"));
+                    offences.push(format!("{file}:{}: {word}", i + 1));
                 }
             }
         }
@@ -195,12 +206,16 @@ fn nothing_is_left_unfinished_and_nothing_panics_on_data() {
 #[test]
 fn wanted_differences_from_kube_scheduler_are_listed_in_the_readme() {
     let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut missing = Vec::new();
     for (file, text) in sources() {
-        for line in text.lines() {
-            let Some((_, reason)) = line.split_once("// DIVERGES:") else { continue };
-            if !readme.contains(reason.trim()) {
-                missing.push(format!("{file}: {}", reason.trim()));
+        for part in text.split("// DIVERGES:").skip(1) {
+            let (first, rest) = part.split_once('\n').unwrap_or((part, ""));
+            let more = rest.lines().map_while(|line| line.trim().strip_prefix("// "));
+            let reason = std::iter::once(first.trim()).chain(more).collect::<Vec<_>>().join(" ");
+            let first_sentence = reason.split(". ").next().unwrap_or_default().trim_end_matches('.');
+            if !readme.contains(first_sentence) {
+                missing.push(format!("{file}: {reason}"));
             }
         }
     }

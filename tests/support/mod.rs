@@ -1,3 +1,4 @@
 //! What several tests share.
 
 pub mod test_plugins;
+pub mod world;

@@ -188,7 +188,7 @@ spec:
 fn aliases_and_merges_are_resolved() {
     let found = pod("apiVersion: v1
 kind: Pod
-metadata: &meta {name: web, labels: &labels {app: web, tier: x}}
+metadata: &meta {name: &name web, labels: &labels {app: *name, tier: x}}
 spec:
   nodeSelector: {<<: [*labels, {zone: a, tier: z}], tier: own}
   containers: [&c {name: c, resources: {requests: &r {cpu: 1}, limits: *r}}, {<<: *c, name: d}]
@@ -451,6 +451,12 @@ fn hostile_texts_are_refused_in_bounded_time_and_space() {
         let told = refused(&text);
         assert!(told.len() < 100_000 + 1_000, "{} bytes", told.len());
     }
+    let anchors: String = (0..200).map(|level| format!("&a{level} [")).collect();
+    let kept = format!("kind: Pod\nx: {anchors}{}{}", "y, ".repeat(10_000), "]".repeat(200));
+    assert!(refused(&kept).contains("anchors keep more than 1000000 values"));
+    let pod = "kind: Pod\napiVersion: v1\nmetadata: {name: a}\nspec: {volumes: [{name: v, deep: ";
+    let deep = format!("{pod}{}{}}}]}}", "[".repeat(250), "]".repeat(250));
+    assert_eq!(names(&deep), ["Pod default/a"]);
     assert!(refused("kind: Pod\na0: &a [*a]\n").contains("inside the value that it refers to"));
 }
 

@@ -16,6 +16,8 @@ use super::scalar::{Scalar, resolve};
 pub(super) const MAX_DEPTH: usize = 256;
 /// How many values aliases may add to one source, which keeps a small text from growing without bounds.
 const MAX_ALIASED: usize = 200_000;
+/// How many values anchors may keep of one part of a source: each keeps a copy of what is inside it.
+const MAX_ANCHORED: usize = 1_000_000;
 /// Up to this many keys are compared one by one.
 const FEW_KEYS: usize = 12;
 
@@ -68,7 +70,25 @@ struct Frame {
 #[derive(Default)]
 pub(super) struct Anchors<'a> {
     values: BTreeMap<usize, Vec<Node<'a>>>,
+    /// How many values have been kept, and how many copied to where an alias stands.
+    kept: usize,
     copied: usize,
+}
+
+impl<'a> Anchors<'a> {
+    /// Keeps the value that stands at `index`, the last of `nodes`.
+    fn keep(&mut self, anchor: usize, nodes: &[Node<'a>], index: usize) -> Result<(), Syntax> {
+        let value = nodes.get(index..).unwrap_or_default();
+        self.kept += value.len();
+        if self.kept > MAX_ANCHORED {
+            let offset = value.first().map_or(0, |node| node.start as usize);
+            return Err(Syntax { reason: format!("anchors keep more than {MAX_ANCHORED} values"), offset });
+        }
+        let mut value = value.to_vec();
+        rebase(&mut value, -i64::from(narrow(index)));
+        self.values.insert(anchor, value);
+        Ok(())
+    }
 }
 
 /// Puts events together.
@@ -140,7 +160,7 @@ impl<'a> Builder<'a> {
             }
             self.frames.push(Frame { node: index, map, children: 0, key: 0, merge: false, anchor });
         } else if anchor > 0 {
-            anchors.values.insert(anchor, self.nodes.get(index..).unwrap_or_default().to_vec());
+            anchors.keep(anchor, &self.nodes, index)?;
         }
         Ok(self.frames.is_empty())
     }
@@ -223,9 +243,7 @@ impl<'a> Builder<'a> {
             }
         }
         if anchor > 0 {
-            let mut value = self.nodes.get(index..).unwrap_or_default().to_vec();
-            rebase(&mut value, -i64::from(narrow(index)));
-            anchors.values.insert(anchor, value);
+            anchors.keep(anchor, &self.nodes, index)?;
         }
         self.frames.pop();
         Ok(())

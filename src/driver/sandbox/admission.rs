@@ -236,7 +236,10 @@ fn add(list: &mut ResourceList, more: &ResourceList) {
 fn raise(list: &mut ResourceList, to: ResourceList) {
     for (name, amount) in to {
         let known = list.entry(name).or_insert(amount);
-        *known = (*known).max(amount);
+        // Of equal amounts the one that was there keeps its spelling.
+        if amount > *known {
+            *known = amount;
+        }
     }
 }
 

@@ -83,7 +83,7 @@ impl DefaultPreemption {
         if let Err(reason) = self.check_eligibility(handle, latest, nominated_node_status) {
             return (None, Status::unschedulable(reason));
         }
-        let preemptor = PodInfo { pod: Arc::clone(latest), resources: pod.resources.clone() };
+        let preemptor = PodInfo { pod: Arc::clone(latest), ..pod.clone() };
         let found = match self.find_candidates(handle, state, &preemptor, node_to_status) {
             Ok(found) => found,
             Err(status) => return (None, status),

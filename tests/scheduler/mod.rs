@@ -1,0 +1,7 @@
+//! The core through its public interface: attempts, binding cycles, preemption, determinism.
+
+mod attempts;
+mod binding;
+mod determinism;
+mod extenders;
+mod preemption;
