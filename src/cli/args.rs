@@ -27,6 +27,8 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// Schedules a cluster from files until nothing moves, and prints where each pod went
     Run(RunArgs),
+    /// Shows, compares or checks a KubeSchedulerConfiguration
+    Config(ConfigArgs),
 }
 
 /// Where a cluster comes from.
@@ -57,6 +59,75 @@ pub struct RunArgs {
     /// How the result is printed
     #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
     pub output: OutputFormat,
+}
+
+/// `schedscope config`.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ConfigCommand,
+}
+
+/// What to do with a configuration.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Prints the configuration with all defaults, and the plugins that each profile runs, in order
+    View(ConfigViewArgs),
+    /// Prints what differs from the default configuration
+    Diff(ConfigFileArgs),
+    /// Checks a configuration and tells of everything that is wrong with it; exit code 2 if anything is
+    Validate(ConfigValidateArgs),
+}
+
+/// `schedscope config view`.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigViewArgs {
+    /// The configuration.
+    #[command(flatten)]
+    pub file: ConfigFileArgs,
+    /// How it is printed
+    #[arg(short = 'o', long, value_enum, default_value_t = ConfigFormat::Table)]
+    pub output: ConfigFormat,
+}
+
+/// Which configuration.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigFileArgs {
+    /// A KubeSchedulerConfiguration, or - for standard input; the default configuration if there is none
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// The feature gates that hold.
+    #[command(flatten)]
+    pub gates: GateArgs,
+}
+
+/// `schedscope config validate`.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigValidateArgs {
+    /// A KubeSchedulerConfiguration, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The feature gates that hold.
+    #[command(flatten)]
+    pub gates: GateArgs,
+}
+
+/// Feature gates.
+#[derive(Clone, Debug, Default, Args)]
+pub struct GateArgs {
+    /// Feature gates as kube-scheduler takes them, such as GenericWorkload=true,GangScheduling=true
+    #[arg(long = "feature-gates", value_name = "LIST", default_value = "", hide_default_value = true)]
+    pub list: String,
+}
+
+/// How a configuration is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConfigFormat {
+    /// For people.
+    Table,
+    /// The two documents: the configuration, and `effectivePlugins`.
+    Yaml,
 }
 
 /// How a result is printed.

@@ -4,6 +4,7 @@
 //! library's.
 
 mod args;
+mod config;
 mod console;
 mod input;
 mod run;
@@ -22,6 +23,8 @@ mod exit {
     pub(super) const OK: u8 = 0;
     /// It went well, but some pods are pending.
     pub(super) const PENDING: u8 = 1;
+    /// What was given is wrong.
+    pub(super) const WRONG: u8 = 2;
     /// A signal ended it: this plus the signal's number.
     pub(super) const SIGNAL: u8 = 128;
 }
@@ -36,6 +39,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         None => sandbox::run(&args::SandboxArgs::default(), &cli.console)?,
         Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox, &cli.console)?,
         Some(Command::Run(run)) => run::run(&run)?,
+        Some(Command::Config(config)) => config::run(&config)?,
     };
     Ok(ExitCode::from(code))
 }
