@@ -5,5 +5,7 @@ mod conformance;
 mod explain;
 mod scheduler;
 mod support;
+#[cfg(unix)]
+mod terminal;
 mod tidy;
 mod tui;
