@@ -9,7 +9,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
-use super::objects::{Namespace, Node, ObjectMeta, Pod, PodDisruptionBudget, PriorityClass};
+use super::objects::{
+    DeviceClass, Namespace, Node, ObjectMeta, Pod, PodDisruptionBudget, PodGroup, PriorityClass, ReplicaSet,
+    ReplicationController, Service, StatefulSet,
+};
 use super::{NamespacedName, Str};
 
 /// Declares the kinds of objects once: the [`Kind`] and [`Object`] enums, the store's maps and their accessors.
@@ -122,6 +125,18 @@ kinds! {
     PriorityClass { field: priority_classes, api_version: "scheduling.k8s.io/v1", resource: "priorityclasses", namespaced: false },
     /// A disruption budget.
     PodDisruptionBudget { field: pod_disruption_budgets, api_version: "policy/v1", resource: "poddisruptionbudgets", namespaced: true },
+    /// A service.
+    Service { field: services, api_version: "v1", resource: "services", namespaced: true },
+    /// A replication controller.
+    ReplicationController { field: replication_controllers, api_version: "v1", resource: "replicationcontrollers", namespaced: true },
+    /// A replica set.
+    ReplicaSet { field: replica_sets, api_version: "apps/v1", resource: "replicasets", namespaced: true },
+    /// A stateful set.
+    StatefulSet { field: stateful_sets, api_version: "apps/v1", resource: "statefulsets", namespaced: true },
+    /// A class of devices.
+    DeviceClass { field: device_classes, api_version: "resource.k8s.io/v1", resource: "deviceclasses", namespaced: false },
+    /// A group of pods.
+    PodGroup { field: pod_groups, api_version: "scheduling.k8s.io/v1alpha2", resource: "podgroups", namespaced: true },
     /// A node.
     Node { field: nodes, api_version: "v1", resource: "nodes", namespaced: false },
     /// A pod.

@@ -12,7 +12,7 @@ pub(super) fn run(args: &SandboxArgs, console: &ConsoleArgs) -> anyhow::Result<u
     // Everything that can be wrong is found before the terminal is touched.
     let options = console::options(console)?;
     let setup = setup::build(&args.input, true)?;
-    terminal::check(std::env::var("TERM").ok().as_deref()).map_err(console::explain)?;
+    terminal::check().map_err(console::explain)?;
     console::start_log(console, &options.log)?;
     for line in &setup.notes {
         tracing::info!(target: "load", "{line}");

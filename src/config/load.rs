@@ -11,6 +11,9 @@ use serde::de::IgnoredAny;
 
 use super::default_plugins::{default_plugins, merge_plugins};
 use super::gates::FeatureGates;
+use super::plugin_args::{
+    ArgsError, DefaultPreemptionArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs,
+};
 use super::plugin_names;
 use super::types::{ExtensionPoint, PluginConfig, PluginRef, PluginSet, Plugins, Profile, SchedulerConfig};
 use crate::api::field::{FieldError, FieldErrors, child, index};
@@ -215,9 +218,10 @@ impl SchedulerConfig {
             let path = index("profiles", i);
             let profile = loader.profile(profile, is_single, &path, &mut errors)?;
             let same_name = |earlier: &Profile| earlier.scheduler_name == profile.scheduler_name;
-            if let Some(earlier) = profiles.iter().rposition(same_name) {
+            if profiles.iter().any(same_name) {
                 let mut error = FieldError::duplicate(child(&path, "schedulerName"), "");
-                error.value = Some(child(&index("profiles", earlier), "schedulerName"));
+                // Upstream shows the path of the earlier one as an object without fields.
+                error.value = Some("{}".to_owned());
                 errors.push(error);
             }
             profiles.push(profile);
@@ -248,6 +252,32 @@ impl SchedulerConfig {
 fn check_percentage(path: &str, percentage: i32, errors: &mut Vec<FieldError>) {
     if !(0..=100).contains(&percentage) {
         errors.push(FieldError::invalid(path, percentage, "not in valid range [0-100]"));
+    }
+}
+
+/// Checks the arguments of a plugin. Those of NodeResourcesFit are not looked at before the plugin is made, as it
+/// is upstream.
+fn check_args(
+    plugin: &str,
+    args: &serde_json::Value,
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) -> Result<(), ConfigError> {
+    let checked = match plugin {
+        plugin_names::DEFAULT_PREEMPTION => DefaultPreemptionArgs::from_value(Some(args), path).map(|_| ()),
+        plugin_names::NODE_AFFINITY => NodeAffinityArgs::from_value(Some(args), path).map(|_| ()),
+        plugin_names::NODE_RESOURCES_BALANCED_ALLOCATION => {
+            NodeResourcesBalancedAllocationArgs::from_value(Some(args), path).map(|_| ())
+        }
+        _ => Ok(()),
+    };
+    match checked {
+        Ok(()) => Ok(()),
+        Err(ArgsError::Invalid(found)) => {
+            errors.extend(found.0);
+            Ok(())
+        }
+        Err(ArgsError::Form(text)) => Err(ConfigError::Form(format!("{path}: {text}"))),
     }
 }
 
@@ -300,6 +330,7 @@ impl Loader<'_> {
                 continue;
             }
             self.check_built(&config.name, &path)?;
+            check_args(&config.name, &config.args, &child(&path, "args"), errors)?;
             plugin_config.push(PluginConfig { name: config.name, args: config.args });
         }
         Ok(Profile {
@@ -409,10 +440,22 @@ mod tests {
             text,
             "[parallelism: Invalid value: 0: should be an integer value greater than zero, \
              profiles[1].percentageOfNodesToScore: Invalid value: -1: not in valid range [0-100], \
-             profiles[1].schedulerName: Duplicate value: profiles[0].schedulerName, percentageOfNodesToScore: Invalid \
+             profiles[1].schedulerName: Duplicate value: {}, percentageOfNodesToScore: Invalid \
              value: 101: not in valid range [0-100], podMaxBackoffSeconds: Invalid value: 10: must be greater than or \
              equal to PodInitialBackoffSeconds]"
         );
+    }
+
+    #[test]
+    fn arguments_are_checked_where_they_stand() {
+        let body = "profiles:\n- pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 101}}]\n";
+        assert_eq!(
+            load(body).unwrap_err().to_string(),
+            "profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 101: not in valid range [0, \
+             100]"
+        );
+        let body = "profiles:\n- pluginConfig: [{name: NodeAffinity, args: {affinity: {}}}]\n";
+        assert!(load(body).unwrap_err().to_string().contains("unknown field `affinity`"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod gates;
 pub mod load;
 pub mod plugin_args;
 pub mod plugin_names;
+pub mod topology_args;
 pub mod types;
 
 pub use gates::{FeatureGates, Gate, GateError};

@@ -26,7 +26,7 @@ pub enum ArgsError {
     Invalid(#[from] FieldErrors),
 }
 
-fn decode<T: DeserializeOwned + Default>(args: Option<&Value>) -> Result<T, ArgsError> {
+pub(super) fn decode<T: DeserializeOwned + Default>(args: Option<&Value>) -> Result<T, ArgsError> {
     match args {
         None | Some(Value::Null) => Ok(T::default()),
         Some(value) => {

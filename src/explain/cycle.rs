@@ -36,7 +36,7 @@ pub fn verdict_so_far(trace: &CycleTrace) -> String {
         CycleOutcome::Unschedulable { message, nominated_node } => {
             let why = why_unschedulable(trace).unwrap_or_else(|| message.clone());
             match nominated_node {
-                Some(node) => format!("{why}; nominated to {node}"),
+                Some(node) => format!("nominated to {node}; {why}"),
                 None => why,
             }
         }
@@ -168,6 +168,12 @@ fn selection_text(selection: &SelectionTrace, named: &str) -> String {
             format!("only {host} fits, so nothing is scored")
         }
         SelectionReason::OnlyFeasible => String::from("the only one that fits, so nothing was scored"),
+        SelectionReason::BatchHint => {
+            format!(
+                "{} was next in the ranking of the pod before, which is just like this one",
+                selection.host
+            )
+        }
         SelectionReason::Nominated => {
             format!("{host} passes and the pod is nominated to it, so nothing is scored")
         }

@@ -3,12 +3,15 @@
 //! Mirrors `pkg/scheduler/framework` and `staging/src/k8s.io/kube-scheduler/framework`. Somebody who writes a
 //! plugin of their own needs this module and [`crate::api`] only.
 
+pub mod affinity_terms;
 mod cycle_state;
 mod diagnosis;
 mod events;
+pub mod extender;
 mod handle;
 mod node_info;
 mod plugin;
+mod pod_index;
 mod pod_info;
 pub mod pod_resources;
 pub mod preemption;
@@ -18,7 +21,9 @@ mod scheduling_properties;
 mod snapshot;
 mod status;
 pub mod testing;
+pub mod topology;
 
+pub use affinity_terms::{AffinityTerm, PodAffinityTerms, WeightedAffinityTerm};
 pub use cycle_state::{CycleState, StateData};
 pub use diagnosis::{Diagnosis, FitError, NodeToStatus};
 pub use events::{
@@ -33,6 +38,7 @@ pub use plugin::{
     PreFilterResult, PreScorePlugin, QueueSortPlugin, ReservePlugin, ScoreExtensions, ScorePlugin,
     SignFragment, SignPlugin,
 };
+pub use pod_index::{PodClass, PodIndex};
 pub use pod_info::{PodInfo, QueuedPodInfo};
 pub use pod_resources::{PodResources, RequestOptions};
 pub use resource::Resource;

@@ -22,7 +22,8 @@ pub struct NodeInfo {
     requested: Resource,
     non_zero_requested: Resource,
     allocatable: Resource,
-    image_states: BTreeMap<Str, ImageStateSummary>,
+    /// Shared, for a node is copied often where pods are put on it in thought.
+    image_states: Arc<BTreeMap<Str, ImageStateSummary>>,
 }
 
 /// What is known of an image on a node.
@@ -89,7 +90,7 @@ impl NodeInfo {
 
     /// Replaces the images.
     pub fn set_image_states(&mut self, image_states: BTreeMap<Str, ImageStateSummary>) {
-        self.image_states = image_states;
+        self.image_states = Arc::new(image_states);
     }
 
     /// Puts the node in, or a newer version of it.
@@ -103,7 +104,7 @@ impl NodeInfo {
     pub fn remove_node(&mut self) {
         self.node = None;
         self.allocatable = Resource::default();
-        self.image_states.clear();
+        self.image_states = Arc::default();
     }
 
     /// Adds a pod.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Str, Time, Uid};
 
+use super::affinity_terms::PodAffinityTerms;
 use super::events::ClusterEvent;
 use super::pod_resources::{PodResources, RequestOptions};
 
@@ -18,6 +19,8 @@ pub struct PodInfo {
     pub pod: Arc<Pod>,
     /// What it asks for, as NodeInfo counts it.
     pub resources: PodResources,
+    /// Its terms of pod affinity and anti-affinity, if it has any.
+    pub affinity: Option<Arc<PodAffinityTerms>>,
 }
 
 impl PodInfo {
@@ -29,7 +32,8 @@ impl PodInfo {
     /// Computes everything.
     pub fn with_options(pod: Arc<Pod>, options: RequestOptions) -> Self {
         let resources = PodResources::with_options(&pod, options);
-        Self { pod, resources }
+        let affinity = PodAffinityTerms::of(&pod).map(Arc::new);
+        Self { pod, resources, affinity }
     }
 
     /// `metadata.uid`.

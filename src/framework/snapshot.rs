@@ -4,11 +4,17 @@
 //! `pkg/scheduler/backend/cache/snapshot.go`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use crate::api::Str;
+use crate::api::objects::Node;
 
 use super::node_info::NodeInfo;
+use super::pod_index::PodIndex;
+use super::topology::Domains;
 
 /// The nodes of one moment. Cloning costs a reference per node.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +22,53 @@ pub struct Snapshot {
     nodes: Vec<Arc<NodeInfo>>,
     index: Arc<BTreeMap<Str, usize>>,
     generation: u64,
+    derived: Derived,
+}
+
+/// What follows from the nodes and is kept at hand once somebody has asked for it. A copy of a snapshot starts
+/// without it.
+#[derive(Default)]
+struct Derived {
+    positions: OnceLock<FxHashMap<usize, usize>>,
+    pods: OnceLock<PodIndex>,
+    domains: Mutex<BTreeMap<Str, Arc<Domains>>>,
+}
+
+impl Clone for Derived {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl fmt::Debug for Derived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Derived").finish_non_exhaustive()
+    }
+}
+
+impl Derived {
+    /// The node at `position` has been replaced.
+    fn follow(&mut self, position: usize, old: &NodeInfo, new: &NodeInfo) {
+        if let (Some(old), Some(new)) = (old.node(), new.node())
+            && !Arc::ptr_eq(old, new)
+        {
+            if let Some(positions) = self.positions.get_mut() {
+                positions.remove(&address(old));
+                positions.insert(address(new), position);
+            }
+            if old.metadata.labels != new.metadata.labels {
+                self.domains.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+            }
+        }
+        if let Some(pods) = self.pods.get_mut() {
+            pods.replace_node(position, old, new);
+        }
+    }
+}
+
+/// Tells a node object from every other that exists at the same time.
+fn address(node: &Arc<Node>) -> usize {
+    Arc::as_ptr(node).addr()
 }
 
 /// Equal are snapshots of equal nodes in the same order, whatever they went through.
@@ -29,7 +82,7 @@ impl Snapshot {
     /// A snapshot of these nodes, in this order.
     pub fn new(nodes: Vec<Arc<NodeInfo>>) -> Self {
         let index = nodes.iter().enumerate().map(|(i, node)| (node.name().clone(), i)).collect();
-        Self { nodes, index: Arc::new(index), generation: 0 }
+        Self { nodes, index: Arc::new(index), generation: 0, derived: Derived::default() }
     }
 
     /// The nodes, in the order in which a cycle visits them.
@@ -56,10 +109,40 @@ impl Snapshot {
     pub fn replace(&mut self, node: Arc<NodeInfo>) -> bool {
         let Some(position) = self.position(node.name()) else { return false };
         match self.nodes.get_mut(position) {
-            Some(slot) => *slot = node,
+            Some(slot) => {
+                let old = std::mem::replace(slot, node);
+                self.derived.follow(position, &old, slot);
+            }
             None => return false,
         }
         true
+    }
+
+    /// Where in [`Snapshot::list`] this very node object is, whatever pods are on `node`. Quicker than a look at the
+    /// name, and absent for a node that only has the same name.
+    pub fn position_of(&self, node: &NodeInfo) -> Option<usize> {
+        let positions = self.derived.positions.get_or_init(|| {
+            let nodes = self.nodes.iter().enumerate();
+            nodes.filter_map(|(position, info)| Some((address(info.node()?), position))).collect()
+        });
+        positions.get(&address(node.node()?)).copied()
+    }
+
+    /// The topology domains of a key.
+    pub fn domains(&self, key: &str) -> Arc<Domains> {
+        let mut known = self.derived.domains.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(domains) = known.get(key) {
+            return Arc::clone(domains);
+        }
+        let key = Str::from(key);
+        let domains = Arc::new(Domains::new(key.clone(), &self.nodes));
+        known.insert(key, Arc::clone(&domains));
+        domains
+    }
+
+    /// The pods on all nodes, by class.
+    pub fn pods(&self) -> &PodIndex {
+        self.derived.pods.get_or_init(|| PodIndex::new(&self.nodes))
     }
 
     /// The last change of the cache that this snapshot has taken in; 0 if it was not made by a cache.
@@ -70,5 +153,39 @@ impl Snapshot {
     /// Sets [`Snapshot::generation`].
     pub const fn set_generation(&mut self, generation: u64) {
         self.generation = generation;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, zone: &str) -> Arc<Node> {
+        let mut node = Node::default();
+        node.metadata.name = Str::from(name);
+        node.metadata.labels.insert(Str::from("zone"), Str::from(zone));
+        Arc::new(node)
+    }
+
+    #[test]
+    fn a_position_is_that_of_the_node_object_itself() {
+        let (a, b) = (node("a", "x"), node("b", "x"));
+        let infos = [&a, &b].map(|node| Arc::new(NodeInfo::with_node(Arc::clone(node))));
+        let mut snapshot = Snapshot::new(infos.into());
+        assert_eq!(snapshot.position_of(&NodeInfo::with_node(Arc::clone(&b))), Some(1));
+        let newer = NodeInfo::with_node(node("b", "x"));
+        assert_eq!(snapshot.position_of(&newer), None, "only the name is the same");
+        assert!(snapshot.replace(Arc::new(newer.clone())));
+        assert_eq!(snapshot.position_of(&newer), Some(1));
+        assert_eq!(snapshot.position_of(&NodeInfo::with_node(b)), None);
+    }
+
+    #[test]
+    fn domains_follow_the_labels_of_the_nodes() {
+        let mut snapshot = Snapshot::new(vec![Arc::new(NodeInfo::with_node(node("a", "x")))]);
+        assert_eq!(snapshot.domains("zone").find("x"), Some(0));
+        snapshot.replace(Arc::new(NodeInfo::with_node(node("a", "y"))));
+        assert_eq!(snapshot.domains("zone").find("x"), None);
+        assert_eq!(snapshot.domains("zone").find("y"), Some(0));
     }
 }

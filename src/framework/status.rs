@@ -1,6 +1,7 @@
 //! What a plugin answers: a code, the reasons, and which plugin said it.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The result codes of the Scheduling Framework, in upstream's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -43,9 +44,10 @@ impl fmt::Display for Code {
     }
 }
 
-/// The answer of a plugin. Success costs nothing: it is a null pointer, as `nil` is upstream.
+/// The answer of a plugin. Success costs nothing: it is a null pointer, as `nil` is upstream. A copy of any other
+/// shares its text, so a plugin that gives the same answer for many nodes had better make it once.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Status(Option<Box<Inner>>);
+pub struct Status(Option<Arc<Inner>>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 struct Inner {
@@ -65,7 +67,7 @@ impl Status {
 
     /// A status with any number of reasons.
     pub fn with_reasons(code: Code, reasons: Vec<String>) -> Self {
-        Self(Some(Box::new(Inner { code, reasons, plugin: String::new() })))
+        Self(Some(Arc::new(Inner { code, reasons, plugin: String::new() })))
     }
 
     /// A status without a reason.
@@ -96,8 +98,8 @@ impl Status {
     /// The same status, said by `plugin`.
     #[must_use]
     pub fn with_plugin(mut self, plugin: &str) -> Self {
-        if let Some(inner) = &mut self.0 {
-            plugin.clone_into(&mut inner.plugin);
+        if let Some(inner) = self.0.as_mut().filter(|inner| inner.plugin != plugin) {
+            plugin.clone_into(&mut Arc::make_mut(inner).plugin);
         }
         self
     }
@@ -150,7 +152,7 @@ impl Status {
     /// Adds a reason; turns a success into nothing else.
     pub fn append_reason(&mut self, reason: impl Into<String>) {
         if let Some(inner) = &mut self.0 {
-            inner.reasons.push(reason.into());
+            Arc::make_mut(inner).reasons.push(reason.into());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the plugins' tests are made of: objects written as YAML, and the way through a plugin's points.
+//! Test support for the plugins: objects written as YAML, and the way through a plugin's points.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use super::default_binder::DefaultBinder;
 use super::default_preemption::DefaultPreemption;
 use super::image_locality::ImageLocality;
+use super::inter_pod_affinity::InterPodAffinity;
 use super::names;
 use super::node_affinity::NodeAffinity;
+use super::node_declared_features::NodeDeclaredFeatures;
 use super::node_name::NodeName;
 use super::node_ports::NodePorts;
 use super::node_resources::{BalancedAllocation, Fit};
 use super::node_unschedulable::NodeUnschedulable;
+use super::pod_topology_spread::PodTopologySpread;
 use super::queue_sort::PrioritySort;
 use super::scheduling_gates::SchedulingGates;
 use super::taint_toleration::TaintToleration;
@@ -20,6 +23,7 @@ use crate::config::Gate;
 use crate::config::plugin_args::{
     DefaultPreemptionArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs, NodeResourcesFitArgs,
 };
+use crate::config::topology_args::{InterPodAffinityArgs, PodTopologySpreadArgs};
 use crate::framework::Plugin;
 use crate::framework::runtime::{FactoryContext, Registry};
 
@@ -51,11 +55,21 @@ const IN_TREE: &[(&str, Factory)] = &[
         let args = DefaultPreemptionArgs::from_value(args, "").map_err(text)?;
         made(DefaultPreemption::new(args, context.gates))
     }),
+    (names::POD_TOPOLOGY_SPREAD, |args, context| {
+        let args = PodTopologySpreadArgs::from_value(args, "").map_err(text)?;
+        made(PodTopologySpread::new(args, context.gates))
+    }),
+    (names::INTER_POD_AFFINITY, |args, _| {
+        made(InterPodAffinity::new(InterPodAffinityArgs::from_value(args, "").map_err(text)?))
+    }),
     (names::NODE_RESOURCES_BALANCED_ALLOCATION, |args, context| {
         let args = NodeResourcesBalancedAllocationArgs::from_value(args, "").map_err(text)?;
         made(BalancedAllocation::new(&args, context.gates))
     }),
     (names::IMAGE_LOCALITY, |_, _| made(ImageLocality)),
+    (names::NODE_DECLARED_FEATURES, |_, context| {
+        made(NodeDeclaredFeatures { is_enabled: context.gates.is_enabled(Gate::NodeDeclaredFeatures) })
+    }),
     (names::DEFAULT_BINDER, |_, _| made(DefaultBinder)),
 ];
 
@@ -112,7 +126,17 @@ mod tests {
         let points = &framework.plugins;
         assert_eq!(names(&points.pre_enqueue), ["SchedulingGates", "DefaultPreemption"]);
         assert_eq!(names(&points.queue_sort), ["PrioritySort"]);
-        assert_eq!(names(&points.pre_filter), ["NodeAffinity", "NodePorts", "NodeResourcesFit"]);
+        assert_eq!(
+            names(&points.pre_filter),
+            [
+                "NodeAffinity",
+                "NodePorts",
+                "NodeResourcesFit",
+                "PodTopologySpread",
+                "InterPodAffinity",
+                "NodeDeclaredFeatures"
+            ]
+        );
         assert_eq!(
             names(&points.filter),
             [
@@ -121,13 +145,23 @@ mod tests {
                 "TaintToleration",
                 "NodeAffinity",
                 "NodePorts",
-                "NodeResourcesFit"
+                "NodeResourcesFit",
+                "PodTopologySpread",
+                "InterPodAffinity",
+                "NodeDeclaredFeatures"
             ]
         );
         assert_eq!(names(&points.post_filter), ["DefaultPreemption"]);
         assert_eq!(
             names(&points.pre_score),
-            ["TaintToleration", "NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation"]
+            [
+                "TaintToleration",
+                "NodeAffinity",
+                "NodeResourcesFit",
+                "PodTopologySpread",
+                "InterPodAffinity",
+                "NodeResourcesBalancedAllocation"
+            ]
         );
         let score: Vec<_> = points.score.iter().map(|score| (score.plugin.name(), score.weight)).collect();
         assert_eq!(
@@ -136,6 +170,8 @@ mod tests {
                 ("TaintToleration", 3),
                 ("NodeAffinity", 2),
                 ("NodeResourcesFit", 1),
+                ("PodTopologySpread", 2),
+                ("InterPodAffinity", 2),
                 ("NodeResourcesBalancedAllocation", 1),
                 ("ImageLocality", 1)
             ]

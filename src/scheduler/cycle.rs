@@ -28,6 +28,12 @@ pub(super) struct Cycle {
     pub scores: Option<ScoreOutcome>,
     /// Whether `feasible` has only the pod's nominated node, because that passed.
     pub is_nominated_node: bool,
+    /// The attempt's number.
+    pub number: u64,
+    /// The pod's signature, where pods are batched and all plugins can sign it.
+    pub signature: Option<Str>,
+    /// The node that the last ranking proposed.
+    pub node_hint: Option<Str>,
     /// The chosen node.
     pub host: Option<Str>,
     /// The pod with the chosen node in its spec.
@@ -60,6 +66,8 @@ pub(super) struct BindingCycle {
     pub since: Time,
     /// What comes next, or is under way.
     pub stage: BindingStage,
+    /// The first extender that has not been asked to bind.
+    pub next_binder: usize,
     /// Whether any PreBind plugin has work.
     pub has_pre_bind_work: bool,
     /// Set when a preemption cancels the pod in PreBind; the reason.

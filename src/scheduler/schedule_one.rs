@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::api::Str;
+use crate::framework::extender::Extender;
 use crate::framework::{
     Code, Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, Status,
 };
@@ -45,6 +46,7 @@ impl Scheduler {
             return true;
         };
         let phase = cycle.next;
+        let before = self.before_questions(&cycle);
         let next = match phase {
             Phase::PreFilter => self.pre_filter(&mut cycle, framework),
             Phase::Filter => self.filter(&mut cycle, framework),
@@ -57,6 +59,11 @@ impl Scheduler {
             Phase::Permit => self.permit(&mut cycle, framework),
             Phase::Pop | Phase::WaitOnPermit | Phase::PreBind | Phase::Bind | Phase::PostBind => Next::Bind,
         };
+        if let Some(before) = before
+            && self.ask_questions(before)
+        {
+            return true;
+        }
         if cycle.trace.is_some() {
             let entries = cycle.state.entries().collect();
             cycle.note(|trace| {
@@ -95,6 +102,9 @@ impl Scheduler {
             feasible: Vec::new(),
             scores: None,
             is_nominated_node: false,
+            number: self.counts.cycles,
+            signature: None,
+            node_hint: None,
             host: None,
             assumed: None,
             is_stepped,
@@ -204,6 +214,11 @@ impl Scheduler {
     /// has left, from where the last attempt stopped, until enough are found.
     fn filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let nominated = cycle.queued.pod().status.nominated_node_name.clone();
+        self.take_node_hint(cycle, framework);
+        let nominated = match &cycle.node_hint {
+            Some(hint) if nominated.is_empty() => hint.clone(),
+            Some(_) | None => nominated,
+        };
         let plugins = framework.plugins.filter.iter().map(|plugin| plugin.name()).collect();
         let skipped = cycle.state.skip_filter_plugins.clone();
         let n_nodes = self.world.snapshot.num_nodes();
@@ -225,6 +240,10 @@ impl Scheduler {
             // The error of this extra look is swallowed: the whole search follows.
             let passed = self.pass_filters(cycle, framework, &[position], 1, 0, &mut statuses, &mut evidence);
             self.note_statuses(cycle, statuses);
+            let passed = match passed {
+                Ok(feasible) => self.pass_extenders(cycle, framework, feasible, &mut evidence),
+                Err(status) => Err(status),
+            };
             if let Ok(feasible) = passed
                 && !feasible.is_empty()
             {
@@ -261,9 +280,17 @@ impl Scheduler {
         self.note_statuses(cycle, statuses);
         let n_processed = n_feasible + cycle.diagnosis.node_to_status.len();
         self.next_start_node_index = (self.next_start_node_index + n_processed) % n_nodes.max(1);
+        let passed = match passed {
+            Ok(feasible) => self.pass_extenders(cycle, framework, feasible, &mut evidence),
+            Err(status) => Err(status),
+        };
         cycle.note(|trace| trace.filter = Some(evidence));
         match passed {
             Ok(feasible) => {
+                if feasible.len() != n_feasible {
+                    let extender = Str::from(super::extender_calls::EXTENDER_NAME);
+                    cycle.diagnosis.unschedulable_plugins.insert(extender);
+                }
                 cycle.feasible = feasible;
                 self.after_filter(cycle, framework)
             }
@@ -271,11 +298,53 @@ impl Scheduler {
         }
     }
 
+    /// Asks the profile's batch for a node, where pods can be signed.
+    fn take_node_hint(&mut self, cycle: &mut Cycle, framework: &Framework) {
+        if !self.options.is_batching || !self.world.extenders.is_empty() || !framework.can_sign_pods() {
+            return;
+        }
+        cycle.signature = framework.sign_pod(cycle.queued.pod());
+        let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
+        cycle.node_hint = batch.node_hint(
+            &self.world,
+            framework,
+            &cycle.state,
+            &cycle.queued.pod_info,
+            cycle.signature.as_ref(),
+            cycle.number,
+        );
+    }
+
+    /// Leaves the ranking of this attempt to the pods that follow it.
+    fn store_batch(&mut self, cycle: &Cycle, host: &Str, totals: &[i64]) {
+        if !self.options.is_batching {
+            return;
+        }
+        let mut others: Vec<(i64, u64, &Str)> = Vec::new();
+        if cycle.signature.is_some() && cycle.node_hint.as_ref() != Some(host) {
+            let mut rng = self.world.rng.borrow_mut();
+            for (node, total) in cycle.feasible.iter().zip(totals).filter(|(node, _)| node.name() != host) {
+                let randomizer = match self.options.tie_break {
+                    super::TieBreak::Random => rng.next_u64(),
+                    super::TieBreak::ByName => 0,
+                };
+                others.push((*total, randomizer, node.name()));
+            }
+            others.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+        }
+        let others = others.into_iter().map(|(_, _, name)| name.clone()).collect();
+        let now = self.world.now;
+        let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
+        batch.store(now, cycle.signature.as_ref(), cycle.node_hint.as_ref(), host, others, cycle.number);
+    }
+
     fn after_filter(&self, cycle: &mut Cycle, framework: &Framework) -> Next {
         match cycle.feasible.len() {
             0 => self.no_node_is_left(cycle, framework),
             1 => Next::Phase(Phase::Select),
-            _ if framework.has_score_plugins() => Next::Phase(Phase::PreScore),
+            _ if framework.has_score_plugins() || !self.world.extenders.is_empty() => {
+                Next::Phase(Phase::PreScore)
+            }
             _ => Next::Phase(Phase::Select),
         }
     }
@@ -341,7 +410,9 @@ impl Scheduler {
 
     /// After how many feasible nodes the search ends (`numFeasibleNodesToFind`).
     fn num_feasible_nodes_to_find(&self, framework: &Framework, n_nodes: usize) -> usize {
-        if !framework.has_score_plugins() {
+        let extenders = &self.world.extenders;
+        let has_scoring = framework.has_score_plugins() || extenders.iter().any(Extender::is_prioritizer);
+        if !has_scoring && !extenders.iter().any(Extender::is_filter) {
             return 1;
         }
         if n_nodes < MIN_FEASIBLE_NODES_TO_FIND {
@@ -403,12 +474,14 @@ impl Scheduler {
     fn score(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let handle = self.world.handle(framework);
         match framework.run_score_plugins(&handle, &cycle.state, cycle.pod_info(), &cycle.feasible) {
-            Ok(scores) => {
+            Ok(mut scores) => {
+                let extenders = self.prioritize_with_extenders(cycle, framework, &mut scores.totals);
                 if cycle.trace.is_some() {
                     let evidence = ScoreTrace {
                         nodes: cycle.feasible.iter().map(|node| node.name().clone()).collect(),
                         skipped: cycle.state.skip_score_plugins.clone(),
                         scores: scores.clone(),
+                        extenders,
                     };
                     cycle.note(|trace| trace.score = Some(evidence));
                 }
@@ -449,7 +522,10 @@ impl Scheduler {
                 NominatingInfo::clear(),
             );
         };
-        let reason = if cycle.is_nominated_node {
+        self.store_batch(cycle, &host, &totals);
+        let reason = if cycle.is_nominated_node && cycle.node_hint.as_ref() == Some(&host) {
+            SelectionReason::BatchHint
+        } else if cycle.is_nominated_node {
             SelectionReason::Nominated
         } else if cycle.feasible.len() == 1 {
             SelectionReason::OnlyFeasible

@@ -190,6 +190,8 @@ pub struct ScoreTrace {
     pub skipped: BTreeSet<&'static str>,
     /// Raw, normalized and weighted scores, and totals.
     pub scores: ScoreOutcome,
+    /// What each extender adds to the total of each node.
+    pub extenders: Vec<(Str, Vec<i64>)>,
 }
 
 /// Why a node was chosen.
@@ -199,6 +201,8 @@ pub enum SelectionReason {
     OnlyFeasible,
     /// The pod was nominated to it and it passed the filters.
     Nominated,
+    /// The ranking of the attempt before proposed it and it passed the filters (opportunistic batching).
+    BatchHint,
     /// It has the highest total.
     HighestTotal,
     /// Several share the highest total: chance.

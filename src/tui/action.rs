@@ -150,7 +150,7 @@ actions! {
     ToggleRun "toggle-run" [Stepper] hint 4 "run" "Run, or stop running";
     Faster "faster" [Stepper] "Run faster";
     Slower "slower" [Stepper] "Run slower";
-    AdvanceToTimeout "advance-to-timeout" [Stepper] hint 9 "timeout" "Move simulated time to the next moment at which something happens by itself";
+    AdvanceToTimeout "advance-to-timeout" [Stepper] hint 9 "timeout" "Move simulated time to the next thing that happens by itself";
     AdvanceBy "advance-by" [Stepper] "Move simulated time by a duration that you type";
 
     SelectNext "select-next" [List] "Select the next row";

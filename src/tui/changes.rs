@@ -109,3 +109,79 @@ fn new_phases(before: &View, after: &View) -> BTreeSet<Phase> {
         .filter(|phase| *phase <= cycle.phase && old.is_none_or(|old| *phase > old.phase))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::objects::{Node, ObjectMeta, Pod};
+    use crate::driver::session::Speed;
+    use crate::framework::NodeInfo;
+    use crate::scheduler::view::BindingRow;
+
+    const AT: Duration = Duration::from_secs(5);
+
+    fn pod(name: &str) -> Arc<Pod> {
+        let metadata =
+            ObjectMeta { namespace: Str::from("shop"), name: Str::from(name), ..ObjectMeta::default() };
+        Arc::new(Pod { metadata, ..Pod::default() })
+    }
+
+    fn binding(name: &str, phase: Phase) -> BindingRow {
+        BindingRow { pod: pod(name), node: Str::from("n"), since: crate::api::Time::ZERO, phase }
+    }
+
+    fn node(name: &str) -> Arc<NodeInfo> {
+        let metadata = ObjectMeta { name: Str::from(name), ..ObjectMeta::default() };
+        Arc::new(NodeInfo::with_node(Arc::new(Node { metadata, ..Node::default() })))
+    }
+
+    fn session(run_state: RunState, view: View) -> SessionView {
+        SessionView {
+            source: Str::from("sample"),
+            run_state,
+            speed: Speed::Times(1),
+            elapsed: Duration::ZERO,
+            next_timeout: None,
+            scheduler: Arc::new(view),
+            notice: None,
+            failure: None,
+        }
+    }
+
+    fn between(old: View, new: View) -> Changes {
+        let paused = RunState::Paused;
+        Changes::between(&session(paused, old), &session(paused, new), AT)
+    }
+
+    #[test]
+    fn a_pod_that_moved_is_lit_and_one_that_stayed_is_not() {
+        let view = |phase| View {
+            binding: vec![binding("web", phase), binding("api", Phase::Bind)],
+            ..View::default()
+        };
+        let changes = between(view(Phase::PreBind), view(Phase::Bind));
+        assert_eq!(changes.pods, BTreeSet::from([NamespacedName::new("shop", "web")]));
+    }
+
+    #[test]
+    fn a_node_is_lit_if_it_came_or_is_no_longer_the_same() {
+        let same = node("same");
+        let mut other = (*node("changed")).clone();
+        let old =
+            View { nodes: vec![same.clone(), Arc::new(other.clone()), node("copied")], ..View::default() };
+        other.add_pod(Arc::new(crate::framework::PodInfo::new(pod("web"))));
+        let nodes = vec![same, Arc::new(other), node("copied"), node("new")];
+        let changes = between(old, View { nodes, ..View::default() });
+        assert_eq!(changes.nodes, BTreeSet::from([Str::from("changed"), Str::from("new")]));
+    }
+
+    #[test]
+    fn the_light_goes_out_and_there_is_none_while_everything_moves() {
+        let new = || View { binding: vec![binding("web", Phase::Bind)], ..View::default() };
+        let changes = between(View::default(), new());
+        assert!(changes.is_lit(AT) && changes.is_lit(AT + LIGHT - Duration::from_nanos(1)));
+        assert!(!changes.is_lit(AT + LIGHT));
+        let old = session(RunState::Running, View::default());
+        assert!(Changes::between(&old, &session(RunState::Running, new()), AT).is_empty());
+    }
+}

@@ -80,12 +80,12 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
     };
     let times = cx.glyphs.times;
     let mut segments = vec![
-        Segment { rank: 4, line: Line::styled("schedscope", style(Role::StatusBarName)) },
-        labeled(3, "sandbox", &text::clean(&view.source), cx),
+        Segment { rank: 7, line: Line::styled("schedscope", style(Role::StatusBarName)) },
+        labeled(5, "sandbox", &text::clean(&view.source), cx),
         Segment { rank: 0, line: Line::styled(format!("{glyph} {word}"), style(role)) },
         labeled(1, "sim", &clock(view.elapsed), cx),
         Segment {
-            rank: 2,
+            rank: 4,
             line: Line::styled(view.speed.to_string().replace('×', times), style(Role::StatusBarValue)),
         },
     ];
@@ -96,7 +96,7 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
             Span::styled(human_duration(*ahead), style(Role::StatusBarValue)),
             Span::styled(format!(" {what}"), style(Role::StatusBarLabel)),
         ]);
-        segments.push(Segment { rank: 7, line });
+        segments.push(Segment { rank: 10, line });
     }
     segments
 }
@@ -105,17 +105,17 @@ fn right_segments(n_log_dropped: u64, cx: &ChromeCx<'_>) -> Vec<Segment> {
     let counts = &cx.view.scheduler.counts;
     let pending = counts.active + counts.backoff + counts.unschedulable;
     let mut segments = vec![
-        labeled(1, "cycle", &counts.cycles.to_string(), cx),
-        labeled(3, "bound", &counts.bound.to_string(), cx),
-        labeled(1, "pending", &pending.to_string(), cx),
-        labeled(5, "nodes", &counts.nodes.to_string(), cx),
+        labeled(3, "cycle", &counts.cycles.to_string(), cx),
+        labeled(6, "bound", &counts.bound.to_string(), cx),
+        labeled(2, "pending", &pending.to_string(), cx),
+        labeled(8, "nodes", &counts.nodes.to_string(), cx),
     ];
     if counts.preempted > 0 {
-        segments.push(labeled(6, "evicted", &counts.preempted.to_string(), cx));
+        segments.push(labeled(9, "evicted", &counts.preempted.to_string(), cx));
     }
     if n_log_dropped > 0 {
         let line = Line::styled(format!("{n_log_dropped} log lines dropped"), cx.theme.style(Role::Warning));
-        segments.push(Segment { rank: 2, line });
+        segments.push(Segment { rank: 3, line });
     }
     segments
 }

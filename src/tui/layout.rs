@@ -26,7 +26,7 @@ pub struct Arrangement {
 }
 
 /// The panes that share one place in the grid of medium size.
-pub const SHARED: [PaneId; 3] = [PaneId::Matrix, PaneId::Nodes, PaneId::Log];
+pub const SHARED: [PaneId; 4] = [PaneId::Matrix, PaneId::Waiting, PaneId::Nodes, PaneId::Log];
 
 /// Where everything stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ enum Shape {
     One,
     /// The queues and one beside them, and tabs.
     Two,
-    /// Five.
+    /// Four, one of them by choice.
     Grid,
     /// All.
     Wide,
@@ -103,23 +103,15 @@ impl Shape {
 }
 
 fn grid(body: Rect, shared: PaneId) -> Vec<(PaneId, Rect)> {
-    let [left, right] = columns(body, [37, 63]);
-    let [queues, waiting] = rows(left, [78, 22]);
-    let [cycle, middle, details] = rows(right, [38, 38, 24]);
-    vec![
-        (PaneId::Queues, queues),
-        (PaneId::Cycle, cycle),
-        (shared, middle),
-        (PaneId::Waiting, waiting),
-        (PaneId::Details, details),
-    ]
+    let [queues, right] = columns(body, [37, 63]);
+    let [cycle, middle, details] = rows(right, [37, 34, 29]);
+    vec![(PaneId::Queues, queues), (PaneId::Cycle, cycle), (shared, middle), (PaneId::Details, details)]
 }
 
 fn wide(body: Rect) -> Vec<(PaneId, Rect)> {
-    let [left, middle, right] = columns(body, [26, 42, 32]);
-    let [queues, waiting] = rows(left, [78, 22]);
-    let [cycle, matrix, details] = rows(middle, [36, 38, 26]);
-    let [nodes, log] = rows(right, [60, 40]);
+    let [queues, middle, right] = columns(body, [26, 42, 32]);
+    let [cycle, matrix, details] = rows(middle, [34, 33, 33]);
+    let [nodes, waiting, log] = rows(right, [50, 16, 34]);
     vec![
         (PaneId::Queues, queues),
         (PaneId::Cycle, cycle),
@@ -182,7 +174,12 @@ mod tests {
     #[test]
     fn a_large_screen_shows_everything_and_a_small_one_the_focused_pane() {
         assert_eq!(visible(200, 60, &START).len(), PaneId::ALL.len());
-        assert_eq!(visible(120, 36, &START).len(), 5);
+        assert_eq!(
+            visible(120, 36, &START),
+            [PaneId::Queues, PaneId::Cycle, PaneId::Matrix, PaneId::Details]
+        );
+        let nodes = Arrangement { shared: PaneId::Nodes, ..START };
+        assert!(visible(120, 36, &nodes).contains(&PaneId::Nodes));
         assert_eq!(visible(110, 30, &START), [PaneId::Queues, PaneId::Cycle]);
         assert_eq!(visible(80, 24, &START), [PaneId::Queues]);
         assert_eq!(visible(39, 24, &START), []);

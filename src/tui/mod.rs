@@ -106,7 +106,7 @@ pub fn run(session: SessionHandle, options: TuiOptions) -> Result<ExitReason, Tu
         None => keymap::load::built_in(),
         Some((file, text)) => keymap::load::with_overrides(file, text).map_err(TuiError::Keymap)?,
     };
-    terminal::check(std::env::var("TERM").ok().as_deref())?;
+    terminal::check()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let look = Look {
         theme: options.theme,

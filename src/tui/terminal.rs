@@ -18,6 +18,7 @@ use crossterm::terminal::{
 use crossterm::{Command, cursor, execute, queue};
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 use super::TuiError;
 
@@ -52,14 +53,14 @@ impl Command for DisableMouse {
 }
 
 /// Whether there is a terminal to draw on, judged before anything is changed.
-pub fn check(term: Option<&str>) -> Result<(), TuiError> {
+pub fn check() -> Result<(), TuiError> {
     if !io::stdout().is_terminal() {
         return Err(TuiError::NotATerminal);
     }
-    match term {
-        Some("dumb") => Err(TuiError::DumbTerminal),
-        _ => Ok(()),
+    if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        return Err(TuiError::DumbTerminal);
     }
+    Ok(())
 }
 
 /// The terminal, taken over. Dropping it gives the terminal back.
@@ -95,7 +96,9 @@ impl Terminal {
 
     /// Forgets what is on the screen, so that the next frame is drawn as a whole.
     pub fn forget(&mut self) -> Result<(), TuiError> {
-        self.inner.clear()?;
+        // Not `clear`: it asks the terminal where the cursor is, and the answer would come between the keys.
+        let size = self.inner.size()?;
+        self.inner.resize(Rect::new(0, 0, size.width, size.height))?;
         Ok(())
     }
 

@@ -21,11 +21,8 @@ use schedscope::plugins::registry::in_tree_registry;
 const PLUGINS: &[(&str, &[ExtensionPoint])] = &[
     ("DynamicResources", &[PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve, PreBind]),
     ("GangScheduling", &[PreEnqueue, Permit]),
-    ("InterPodAffinity", &[PreFilter, Filter, PreScore, Score]),
-    ("NodeDeclaredFeatures", &[PreFilter, Filter]),
     ("NodeVolumeLimits", &[PreFilter, Filter]),
     ("PodGroupPodsCount", &[]),
-    ("PodTopologySpread", &[PreFilter, Filter, PreScore, Score]),
     ("TopologyPlacementGenerator", &[]),
     ("VolumeBinding", &[PreFilter, Filter, PreScore, Score, Reserve, PreBind]),
     ("VolumeRestrictions", &[PreFilter, Filter]),

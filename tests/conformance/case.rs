@@ -57,6 +57,16 @@ impl Case {
     /// # Errors
     /// Why it cannot be compared.
     pub fn read(name: &str, files: &BTreeMap<String, String>) -> Result<Self, String> {
+        // NodeResourcesFit and BalancedAllocation then count what DynamicResources knows of devices.
+        for word in [
+            "extendedResourceName:",
+            "deviceclass.resource.kubernetes.io/",
+            "DRANodeAllocatableResources=true",
+        ] {
+            if files.values().any(|text| text.contains(word)) {
+                return Err(format!("devices count as resources ({})", word.trim_end_matches(':')));
+            }
+        }
         let gates = files.get("gates").map_or("", |gates| gates.trim());
         let gates = FeatureGates::parse(gates).map_err(|error| text(&error))?;
         let profiles = profiles(files.get("config.yaml").map(String::as_str), &gates)?;

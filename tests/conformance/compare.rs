@@ -24,14 +24,22 @@ const CLAIMS_TEXT: &str = "no new claims to deallocate";
 /// From this number of nodes on an attempt looks at a part of them only.
 const SAMPLED_FROM: usize = 100;
 
+/// Decisions that come from a fault of kube-scheduler and are not imitated: case, pod, fault.
+const UPSTREAM_FAULTS: [(&str, &str, &str); 1] = [(
+    "big-002",
+    "team-b/p01-queue",
+    "each look at the pod adds its overhead to its pod-level request once more (PodRequests shares a big decimal \
+     with the pod's spec)",
+)];
+
 /// What was compared, and what was not equal.
 #[derive(Default)]
 pub struct Tally {
     pub cases: usize,
     pub pods: usize,
     pub closed_pods: usize,
-    /// Cases that were not compared, with the reason.
-    pub cases_left_out: BTreeMap<String, String>,
+    /// Cases and pods that were not compared, with the reason.
+    pub left_out: BTreeMap<String, String>,
     /// How often each field was compared where either side has something in it.
     pub fields: BTreeMap<&'static str, usize>,
     /// Pods that are not closed, by the plugins that take part.
@@ -40,9 +48,14 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Notes a case that cannot be compared.
-    pub fn leave_out(&mut self, case: &str, reason: &str) {
-        self.cases_left_out.insert(case.to_owned(), reason.to_owned());
+    /// Notes a case or a pod that cannot be compared.
+    pub fn leave_out(&mut self, what: &str, reason: &str) {
+        self.left_out.insert(what.to_owned(), reason.to_owned());
+    }
+
+    /// Notes that plugins that are not built take part in filtering a pod.
+    fn open(&mut self, because_of: &str) {
+        *self.open_because_of.entry(because_of.to_owned()).or_default() += 1;
     }
 
     fn compare<T: PartialEq + fmt::Debug + Default>(
@@ -80,7 +93,7 @@ impl fmt::Display for Tally {
         for (plugins, count) in &self.open_because_of {
             writeln!(f, "  not closed: {count} pods with {plugins}")?;
         }
-        for (case, reason) in &self.cases_left_out {
+        for (case, reason) in &self.left_out {
             writeln!(f, "  left out: {case}: {reason}")?;
         }
         write!(f, "{} mismatches", self.mismatches.len())
@@ -110,17 +123,25 @@ fn sorted_rows(
 pub fn case(case: &Case, tally: &mut Tally) {
     tally.cases += 1;
     for golden in &case.decisions {
+        let fault = UPSTREAM_FAULTS.iter().find(|(name, pod, _)| *name == case.name && *pod == golden.pod);
+        if let Some((_, _, fault)) = fault {
+            tally.leave_out(&format!("{} {}", case.name, golden.pod), fault);
+            continue;
+        }
         tally.pods += 1;
         let feasible: BTreeSet<String> = golden.scores.keys().cloned().collect();
         let ours = decide(case, &golden.pod, &feasible);
         let place = format!("{} {}", case.name, golden.pod);
-        pod(case, golden, ours, &place, tally);
+        pod(case, golden, &ours, &place, tally);
     }
 }
 
-fn pod(case: &Case, golden: &Decision, ours: Decision, place: &str, tally: &mut Tally) {
+fn pod(case: &Case, golden: &Decision, ours: &Decision, place: &str, tally: &mut Tally) {
     tally.compare("profile", place, &ours.profile, &golden.profile);
     tally.compare("noProfile", place, &ours.no_profile, &golden.no_profile);
+    if golden.pre_enqueue.iter().any(|answer| is_absent(&answer.plugin)) {
+        return tally.open("a PreEnqueue plugin that is not built");
+    }
     tally.compare("preEnqueue", place, &ours.pre_enqueue, &golden.pre_enqueue);
     if golden.outcome == "gated" || golden.no_profile {
         tally.compare("outcome", place, &ours.outcome, &golden.outcome);
@@ -135,17 +156,17 @@ fn pod(case: &Case, golden: &Decision, ours: Decision, place: &str, tally: &mut 
     let refused_by_absent = absent_pre_filters.clone().any(|answer| answer.code != "Success");
     let narrowed_by_absent = absent_pre_filters.clone().any(|answer| !answer.nodes.is_empty());
     if !refused_by_absent {
-        filters(golden, &ours, narrowed_by_absent, place, tally);
+        filters(golden, ours, narrowed_by_absent, place, tally);
     }
-    scores(golden, &ours, place, tally);
-    let open = open_because_of(golden, &ours, profile);
+    scores(golden, ours, place, tally);
+    let open = open_because_of(golden, ours, profile);
     if refused_by_absent || narrowed_by_absent {
-        *tally.open_because_of.entry("a PreFilter that is not built".to_owned()).or_default() += 1;
+        tally.open("a PreFilter plugin that is not built");
     } else if let Some(open) = open {
-        *tally.open_because_of.entry(open).or_default() += 1;
+        tally.open(&open);
     } else {
         tally.closed_pods += 1;
-        closed(case, golden, &ours, place, tally);
+        closed(case, golden, ours, place, tally);
     }
 }
 

@@ -44,6 +44,7 @@ fn effective_plugins(text: &str, gates: &str) -> Result<Effective, String> {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the figures are for a person who asks with --nocapture")]
 fn profiles_run_the_plugins_that_kube_scheduler_runs() {
     let files = archive::read_packed("config.tar.zst").remove("").unwrap();
     let mut compared = 0;

@@ -1,5 +1,7 @@
-//! The screen: panes drawn into buffers from a cluster made by hand.
+//! The screen: panes drawn into buffers from a cluster made by hand, and the bytes that reach a terminal.
 
+mod bytes;
+pub mod console;
 pub mod fixture;
 mod harness;
 mod panes;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod derived;
 mod properties;
 mod rules;
 
@@ -59,8 +60,8 @@ fn pod(name: &str, node: &str, milli_cpu: i64) -> Arc<PodInfo> {
     let mut requests = Resource { milli_cpu, memory: milli_cpu * 10, ..Resource::default() };
     requests.scalar_resources.insert("example.com/gpu".into(), milli_cpu % 3);
     Arc::new(PodInfo {
-        pod: Arc::new(pod),
         resources: PodResources { requests, non_zero_milli_cpu: milli_cpu, non_zero_memory: 7 },
+        ..PodInfo::new(Arc::new(pod))
     })
 }
 

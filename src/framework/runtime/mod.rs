@@ -9,6 +9,7 @@ mod queueing_hints;
 mod registry;
 mod reserve;
 mod score;
+mod sign;
 pub mod waiting_pods;
 
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use super::registry::{FactoryContext, Registry, RegistryError};
 use super::{Framework, WeightedPlugin};
 use crate::api::Str;
 use crate::config::{ExtensionPoint, FeatureGates, PluginRef, Profile};
-use crate::framework::plugin::Plugin;
+use crate::framework::plugin::{MAX_NODE_SCORE, Plugin};
 
 /// Why a profile cannot be built. The texts are kube-scheduler's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +47,9 @@ pub enum ProfileError {
         /// The plugin.
         plugin: String,
     },
+    /// Scores could add up to more than a number holds, or a weight is negative.
+    #[error("score plugins: total score of Score plugins could overflow")]
+    ScoreOverflow,
     /// There must be one plugin that sorts the queue.
     #[error(
         "only one queue sort plugin required for profile with scheduler name {profile:?}, but got {count}"
@@ -232,7 +235,7 @@ impl Framework {
                 ExtensionPoint::Filter => points.filter = plugins,
                 ExtensionPoint::PostFilter => points.post_filter = plugins,
                 ExtensionPoint::PreScore => points.pre_score = plugins,
-                ExtensionPoint::Score => points.score = weighted(profile, plugins),
+                ExtensionPoint::Score => points.score = weighted(profile, &instances, plugins)?,
                 ExtensionPoint::Reserve => points.reserve = plugins,
                 ExtensionPoint::Permit => points.permit = plugins,
                 ExtensionPoint::PreBind => points.pre_bind = plugins,
@@ -251,14 +254,30 @@ impl Framework {
 
 /// Each plugin with its weight: that given at Score, else that given at MultiPoint, else 1. A weight of 0 is
 /// none.
-fn weighted(profile: &Profile, plugins: Vec<Arc<dyn Plugin>>) -> Vec<WeightedPlugin> {
-    let configured =
-        profile.plugins.at(ExtensionPoint::Score).enabled.iter().chain(&profile.plugins.multi_point.enabled);
-    let weight_of = |name: &str| {
-        let weight = configured.clone().find(|plugin| plugin.name == name).map_or(0, |plugin| plugin.weight);
-        if weight == 0 { 1 } else { i64::from(weight) }
-    };
-    plugins.into_iter().map(|plugin| WeightedPlugin { weight: weight_of(plugin.name()), plugin }).collect()
+fn weighted(
+    profile: &Profile,
+    instances: &Instances,
+    plugins: Vec<Arc<dyn Plugin>>,
+) -> Result<Vec<WeightedPlugin>, ProfileError> {
+    let mut weights: BTreeMap<&str, i64> = BTreeMap::new();
+    let mut total = 0_i64;
+    let score = &profile.plugins.at(ExtensionPoint::Score).enabled;
+    for PluginRef { name, weight } in score.iter().chain(&profile.plugins.multi_point.enabled) {
+        let scores = instances.get(name).is_some_and(|plugin| plugin.as_score().is_some());
+        if !scores || weights.contains_key(name.as_str()) {
+            continue;
+        }
+        let weight = if *weight == 0 { 1 } else { i64::from(*weight) };
+        let most = weight * MAX_NODE_SCORE;
+        // After a negative weight the room that is left wraps around, and whatever follows does not fit in.
+        if most > i64::MAX.wrapping_sub(total) {
+            return Err(ProfileError::ScoreOverflow);
+        }
+        total = total.wrapping_add(most);
+        weights.insert(name, weight);
+    }
+    let weight_of = |plugin: &Arc<dyn Plugin>| weights.get(plugin.name()).copied().unwrap_or(1);
+    Ok(plugins.into_iter().map(|plugin| WeightedPlugin { weight: weight_of(&plugin), plugin }).collect())
 }
 
 /// Builds the frameworks of all profiles, by `schedulerName`, in the order of the profiles (`profile.NewMap`).
@@ -420,6 +439,13 @@ mod tests {
         // Enabled at Score without a weight, the plugin has weight 1 although MultiPoint gives it one.
         profile.plugins.at_mut(ExtensionPoint::Score).enabled = refs(&["FilterA"]);
         assert_eq!(weights(&profile), [1, 1]);
+    }
+
+    #[test]
+    fn a_negative_weight_is_an_overflow() {
+        let mut profile = profile("p", &["Sort", "FilterA", "FilterB", "Bind"]);
+        profile.plugins.multi_point.enabled[1].weight = -3;
+        assert_eq!(build(&profile).unwrap_err(), ProfileError::ScoreOverflow);
     }
 
     #[test]

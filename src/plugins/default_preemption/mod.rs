@@ -5,6 +5,8 @@
 //! not here: the evictions themselves, which the core carries out ([`HandleRequest::Preempt`]).
 
 mod candidates;
+#[cfg(test)]
+mod tests;
 mod victims;
 
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use std::sync::Arc;
 pub use candidates::{best_candidates, pick_candidate};
 pub use victims::DisruptionBudget;
 
+use crate::api::NamespacedName;
 use crate::api::objects::Pod;
 use crate::config::plugin_args::DefaultPreemptionArgs;
 use crate::config::{FeatureGates, Gate};
@@ -80,7 +83,7 @@ impl DefaultPreemption {
         if let Err(reason) = self.check_eligibility(handle, latest, nominated_node_status) {
             return (None, Status::unschedulable(reason));
         }
-        let preemptor = PodInfo { pod: Arc::clone(latest), resources: pod.resources.clone() };
+        let preemptor = PodInfo { pod: Arc::clone(latest), ..pod.clone() };
         let found = match self.find_candidates(handle, state, &preemptor, node_to_status) {
             Ok(found) => found,
             Err(status) => return (None, status),
@@ -164,8 +167,7 @@ impl PreEnqueuePlugin for DefaultPreemption {
         // Only the eviction of the last victim tells that the way is free: it is once that pod is gone or going.
         let last = handle.preemption.last_victims_pending_preemption.get(pod.uid());
         let is_done = last.is_some_and(|victim| {
-            let key =
-                crate::api::NamespacedName { namespace: victim.namespace.clone(), name: victim.name.clone() };
+            let key = NamespacedName { namespace: victim.namespace.clone(), name: victim.name.clone() };
             handle.objects.pods.get(&key).is_none_or(|pod| pod.is_terminating())
         });
         if is_done {

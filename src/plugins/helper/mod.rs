@@ -1,4 +1,4 @@
-//! What several plugins need: taints, normalization of scores, objects in hints, signatures.
+//! What several plugins need: taints, normalization of scores, objects in hints, signatures, spreading by default.
 //!
 //! Follows `pkg/scheduler/framework/plugins/helper` and parts of `pkg/scheduler/util`.
 
@@ -6,4 +6,5 @@ pub mod normalize_score;
 pub mod objects;
 pub mod shape_score;
 pub mod signers;
+pub mod spread;
 pub mod taints;

@@ -10,6 +10,9 @@ use crate::api::objects::{Node, Pod};
 /// Old and new pod of an event.
 type PodChange<'a> = (Option<&'a Arc<Pod>>, Option<&'a Arc<Pod>>);
 
+/// An object as it was and as it is; absent where it came or went.
+type OldAndNew<'a, T> = (Option<&'a Arc<T>>, Option<&'a Arc<T>>);
+
 /// Old and new pod.
 ///
 /// # Errors
@@ -31,6 +34,19 @@ pub fn changed_pod<'a>(old: Option<&'a Object>, new: Option<&'a Object>) -> Resu
     as_pods(old, new)?.1.ok_or_else(|| "expected a Pod, but got nothing".to_owned())
 }
 
+/// Old and new node.
+///
+/// # Errors
+/// One of the objects is no node.
+pub fn as_nodes<'a>(old: Option<&'a Object>, new: Option<&'a Object>) -> Result<OldAndNew<'a, Node>, String> {
+    let node = |object: Option<&'a Object>| match object {
+        None => Ok(None),
+        Some(Object::Node(node)) => Ok(Some(node)),
+        Some(other) => Err(format!("expected a Node, but got a {}", other.kind())),
+    };
+    Ok((node(old)?, node(new)?))
+}
+
 /// The node as it was, if it was there, and as it is.
 ///
 /// # Errors
@@ -39,10 +55,6 @@ pub fn changed_node<'a>(
     old: Option<&'a Object>,
     new: Option<&'a Object>,
 ) -> Result<(Option<&'a Arc<Node>>, &'a Arc<Node>), String> {
-    let node = |object: &'a Object| match object {
-        Object::Node(node) => Ok(node),
-        other => Err(format!("expected a Node, but got a {}", other.kind())),
-    };
-    let new = new.ok_or_else(|| "expected a Node, but got nothing".to_owned())?;
-    Ok((old.map(node).transpose()?, node(new)?))
+    let (old, new) = as_nodes(old, new)?;
+    Ok((old, new.ok_or_else(|| "expected a Node, but got nothing".to_owned())?))
 }

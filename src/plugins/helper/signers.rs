@@ -8,6 +8,10 @@ use serde::Serialize;
 use crate::api::objects::{NodeSelectorRequirement, NodeSelectorTerm, Pod};
 use crate::framework::{Resource, SignFragment, Status};
 
+/// The features that the pod needs.
+pub const FEATURES: &str = "v1.Pod.Spec.RequiredFeatures()";
+/// The labels.
+pub const LABELS: &str = "v1.Pod.Labels";
 /// The name of the pod's node.
 pub const NODE_NAME: &str = "v1.Pod.Spec.NodeName";
 /// The node affinity.

@@ -49,20 +49,15 @@ struct PreScoreState {
 
 /// A resource of which a node has not enough left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InsufficientResource {
-    /// The resource.
-    pub name: Str,
-    /// What the pod requests.
-    pub requested: i64,
-    /// What the pods on the node request.
-    pub used: i64,
-    /// What the node has.
-    pub capacity: i64,
+pub(super) struct InsufficientResource {
+    name: Str,
+    requested: i64,
+    capacity: i64,
 }
 
 impl InsufficientResource {
     /// The reason in kube-scheduler's words.
-    pub fn reason(&self) -> String {
+    fn reason(&self) -> String {
         match self.name.as_ref() {
             resource_names::PODS => "Too many pods".to_owned(),
             name => format!("Insufficient {name}"),
@@ -70,7 +65,7 @@ impl InsufficientResource {
     }
 
     /// Whether the pod would not fit on the empty node either. The number of pods never counts as such.
-    pub fn is_unresolvable(&self) -> bool {
+    fn is_unresolvable(&self) -> bool {
         self.name.as_ref() != resource_names::PODS && self.requested > self.capacity
     }
 }
@@ -113,15 +108,10 @@ impl Fit {
         is_extended_resource_name(name)
             && (self.ignored_resources.contains(name) || self.ignored_resource_groups.contains(group))
     }
-
-    /// The resources of which the node has not enough left for the pod, in a fixed order: pods, CPU, memory,
-    /// ephemeral storage, then the others by name.
-    pub fn insufficient_resources(&self, pod: &Pod, node: &NodeInfo) -> Vec<InsufficientResource> {
-        insufficient_resources(&self.requests_of(pod), node, |name| self.ignores(name))
-    }
 }
 
-/// The same for requests that are known; nothing is allocated where there is enough.
+/// The resources of which the node has not enough left, in a fixed order: pods, CPU, memory, ephemeral storage,
+/// then the others by name. Nothing is allocated where there is enough.
 pub(super) fn insufficient_resources(
     requests: &Resource,
     node: &NodeInfo,
@@ -134,13 +124,12 @@ pub(super) fn insufficient_resources(
         insufficient.push(InsufficientResource {
             name: Str::from(resource_names::PODS),
             requested: 1,
-            used: n_pods,
             capacity: has.allowed_pod_number,
         });
     }
     let mut check = |name: &str, requested: i64, used: i64, capacity: i64| {
         if requested > 0 && requested > capacity.saturating_sub(used) {
-            insufficient.push(InsufficientResource { name: Str::from(name), requested, used, capacity });
+            insufficient.push(InsufficientResource { name: Str::from(name), requested, capacity });
         }
     };
     check(resource_names::CPU, requests.milli_cpu, used.milli_cpu, has.milli_cpu);

@@ -7,4 +7,4 @@ mod resource_allocation;
 mod strategies;
 
 pub use balanced_allocation::BalancedAllocation;
-pub use fit::{Fit, InsufficientResource};
+pub use fit::Fit;

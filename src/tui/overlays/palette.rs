@@ -12,7 +12,7 @@ use crate::tui::widgets::text;
 
 use super::{Overlay, OverlayCx, OverlayOutcome, boxed, key};
 
-const WIDTH: u16 = 84;
+const WIDTH: u16 = 96;
 const N_VISIBLE: u16 = 12;
 
 /// The palette.
@@ -170,7 +170,7 @@ impl Palette {
         let style = |role| cx.theme.style(role);
         let keys = candidate.action.map(|action| key(action, cx.pane_contexts, cx)).unwrap_or_default();
         let keys_width = u16::try_from(text::width(&keys)).unwrap_or(0);
-        let name_width = if row.width < 60 { row.width.saturating_sub(keys_width + 3) } else { 30 };
+        let name_width = if row.width < 60 { row.width.saturating_sub(keys_width + 3) } else { 38 };
         let name = Line::from(vec![
             text::span(&candidate.line, style(Role::Name)),
             Span::raw(" "),

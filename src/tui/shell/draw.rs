@@ -2,7 +2,6 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::chrome::{self, ChromeCx, Footer};
@@ -23,17 +22,18 @@ impl Shell {
         }
         buf.set_style(screen, self.look.theme.style(Role::Screen));
         self.drawn = Drawn::default();
+        self.world.shown.clear();
         match layout::layout(screen, &self.focus.arrangement) {
             Layout::TooSmall => self.draw_too_small(screen, buf),
             Layout::Panes { status, tabs, panes, footer } => {
+                self.world.shown.extend(panes.iter().map(|(id, _)| *id));
                 chrome::status_bar(status, buf, self.world.log.n_dropped, &self.chrome_cx());
                 let is_one_of = panes.iter().filter(|(id, _)| SHARED.contains(id)).count() == 1;
                 for (id, area) in &panes {
-                    let corner = match tabs {
-                        Some(_) => Vec::new(),
-                        None => corner(*id, is_one_of && SHARED.contains(id)),
-                    };
-                    self.draw_pane(*id, *area, corner, buf);
+                    self.draw_pane(*id, *area, tabs.is_none(), buf);
+                    if tabs.is_none() && is_one_of && SHARED.contains(id) {
+                        self.draw_shared(*id, *area, buf);
+                    }
                 }
                 if let Some(tabs) = tabs {
                     self.draw_tabs(tabs, &panes, buf);
@@ -58,14 +58,10 @@ impl Shell {
         text::put(buf, screen.x, screen.y + screen.height / 2, screen.width, &line, style, &self.look.glyphs);
     }
 
-    /// `corner` stands in the upper right corner of the frame.
-    fn draw_pane(&mut self, id: PaneId, area: Rect, corner: Vec<(PaneId, String)>, buf: &mut Buffer) {
-        let is_focused = id == self.focused();
+    fn draw_pane(&mut self, id: PaneId, area: Rect, is_numbered: bool, buf: &mut Buffer) {
         let theme = &self.look.theme;
-        let (border, title) = match is_focused {
-            true => (Role::BorderFocused, Role::TitleFocused),
-            false => (Role::Border, Role::Title),
-        };
+        let is_focused = id == self.focused();
+        let (border, title) = frame_roles(is_focused);
         let cx = pane_cx(&self.world, &self.look, self.selected.as_ref(), is_focused);
         let pane = &mut self.panes[id.index()];
         let mut line = pane.title(&cx).style(theme.style(title));
@@ -73,23 +69,37 @@ impl Shell {
             line.push_span(Span::raw(" "));
             line.push_span(text::span(format!("/{filter}"), theme.style(Role::Match)));
         }
-        let corner_width = corner.iter().map(|(_, label)| text::width(label) + 1).sum::<usize>();
-        let title_room = usize::from(area.width).saturating_sub(corner_width + 6);
-        let line = shorten(line, title_room, &self.look.glyphs);
+        let reserved = if is_numbered { 8 } else { 4 };
+        let line = shorten(line, usize::from(area.width).saturating_sub(reserved), &self.look.glyphs);
         let inside = frame::frame(area, buf, &line, theme.style(border), &self.look.glyphs);
-        let mut x = area.right().saturating_sub(u16::try_from(corner_width + 2).unwrap_or(u16::MAX));
-        if x > area.x + 2 && !corner.is_empty() {
-            for (other, label) in corner {
-                let style = theme.style(if other == id { title } else { Role::Muted });
-                let label = format!(" {label}");
-                let end = text::put(buf, x, area.y, area.right() - x, &label, style, &self.look.glyphs);
-                self.drawn.tabs.push((other, Rect { x, y: area.y, width: end - x, height: 1 }));
-                x = end;
-            }
-            text::put(buf, x, area.y, 1, " ", Style::new(), &self.look.glyphs);
-        }
         pane.render(inside, buf, &cx);
         self.drawn.insides.push((id, inside));
+        if is_numbered {
+            let labels = [(id, id.number().to_string())];
+            self.draw_labels(&labels, id, Rect { height: 1, ..area }, buf);
+        }
+    }
+
+    /// Names the panes that share the place in the lower side of the frame.
+    fn draw_shared(&mut self, id: PaneId, area: Rect, buf: &mut Buffer) {
+        let labels = SHARED.map(|other| (other, format!("{} {}", other.number(), other.as_str())));
+        self.draw_labels(&labels, id, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+    }
+
+    /// Writes labels at the right end of a side of a frame, if there is room for all. Each is a place to click.
+    fn draw_labels(&mut self, labels: &[(PaneId, String)], current: PaneId, side: Rect, buf: &mut Buffer) {
+        let width = labels.iter().map(|(_, label)| text::width(label) + 2).sum::<usize>();
+        let Some(room) = usize::from(side.width).checked_sub(width + 2) else { return };
+        let (_, title) = frame_roles(current == self.focused());
+        let glyphs = &self.look.glyphs;
+        let mut x = side.x + 1 + u16::try_from(room).unwrap_or(0);
+        for (id, label) in labels {
+            let role = if *id == current { title } else { Role::Muted };
+            let label = format!(" {label} ");
+            let end = text::put(buf, x, side.y, side.width, &label, self.look.theme.style(role), glyphs);
+            self.drawn.tabs.push((*id, Rect { x, width: end - x, ..side }));
+            x = end;
+        }
     }
 
     fn draw_tabs(&mut self, area: Rect, panes: &[(PaneId, Rect)], buf: &mut Buffer) {
@@ -135,18 +145,9 @@ impl Shell {
     }
 }
 
-/// The number of a pane, and where it is one of those that share a place, the others as well.
-fn corner(id: PaneId, is_shared: bool) -> Vec<(PaneId, String)> {
-    if !is_shared {
-        return vec![(id, id.number().to_string())];
-    }
-    SHARED
-        .iter()
-        .map(|other| {
-            let name = if *other == id { String::new() } else { format!(" {}", other.as_str()) };
-            (*other, format!("{}{name}", other.number()))
-        })
-        .collect()
+/// The roles of a frame and its title.
+const fn frame_roles(is_focused: bool) -> (Role, Role) {
+    if is_focused { (Role::BorderFocused, Role::TitleFocused) } else { (Role::Border, Role::Title) }
 }
 
 /// Cuts a title to so many columns.

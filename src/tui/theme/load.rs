@@ -354,3 +354,151 @@ impl Reader<'_> {
         self.warnings.push(warning);
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a built-in theme that is not there is a failure of the test")]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ratatui::style::Color;
+
+    use super::super::role::Kind;
+    use super::*;
+    use crate::framework::Code;
+    use color::contrast;
+
+    const DEPTHS: [ColorDepth; 3] = [ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::TrueColor];
+    const STATUS: [Code; 7] = [
+        Code::Success,
+        Code::Error,
+        Code::Unschedulable,
+        Code::UnschedulableAndUnresolvable,
+        Code::Wait,
+        Code::Skip,
+        Code::Pending,
+    ];
+
+    fn warnings(text: &str) -> Vec<String> {
+        load("mine", text, ColorDepth::TrueColor, &|_| None).1.iter().map(ThemeWarning::to_string).collect()
+    }
+
+    #[test]
+    fn built_in_themes_have_no_warnings_and_set_every_role() {
+        for name in BUILT_IN {
+            let text = embedded(name).unwrap();
+            assert_eq!(load(name, text, ColorDepth::TrueColor, &|_| None).1, [], "{name}");
+            let mut warnings = Vec::new();
+            let raw = Reader { theme: name, text, warnings: &mut warnings }.read();
+            let missing: Vec<_> = Role::ALL.iter().filter(|role| !raw.roles.contains_key(role)).collect();
+            assert_eq!(missing, Vec::<&Role>::new(), "{name}");
+        }
+    }
+
+    #[test]
+    fn text_can_be_read_on_every_background_that_it_stands_on() {
+        let rgb = |color: Option<Color>| match color {
+            Some(Color::Rgb(r, g, b)) => (r, g, b),
+            other => unreachable!("{other:?} is not a colour of the theme"),
+        };
+        for name in BUILT_IN {
+            let theme = Theme::built_in(name, ColorDepth::TrueColor).unwrap();
+            let background = |role: Role| rgb(theme.style(role).bg);
+            for role in Role::ALL.iter().filter(|role| role.kind() == Kind::Text) {
+                let style = theme.style(*role);
+                let fg = rgb(style.fg);
+                // What has no background of its own also stands in bars, overlays and lit rows.
+                let under = [Role::Screen, Role::StatusBar, Role::Overlay, Role::Lit].map(background);
+                let under = style.bg.map_or(under.to_vec(), |bg| vec![rgb(Some(bg))]);
+                for bg in under {
+                    let contrast = contrast(fg, bg);
+                    assert!(contrast >= 4.5, "{name}: {} has {contrast:.2} on {bg:?}", role.as_str());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn codes_look_different_at_every_depth() {
+        for name in BUILT_IN {
+            for depth in DEPTHS.into_iter().chain([ColorDepth::None]) {
+                let theme = Theme::built_in(name, depth).unwrap();
+                let looks: BTreeSet<String> =
+                    STATUS.iter().map(|code| format!("{:?}", theme.code(*code))).collect();
+                assert_eq!(looks.len(), STATUS.len(), "{name} at {depth:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_selection_shows_whether_the_focus_is_there_at_every_depth() {
+        for name in BUILT_IN {
+            for depth in DEPTHS.into_iter().chain([ColorDepth::None]) {
+                let theme = Theme::built_in(name, depth).unwrap();
+                let (focused, other) = (theme.style(Role::Selection), theme.style(Role::SelectionUnfocused));
+                assert_ne!(
+                    (focused.bg, focused.add_modifier),
+                    (other.bg, other.add_modifier),
+                    "{name} at {depth:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn without_colours_no_role_has_one() {
+        let theme = Theme::dark(ColorDepth::None);
+        for role in Role::ALL {
+            let style = theme.style(*role);
+            assert_eq!((style.fg, style.bg), (Some(Color::Reset), Some(Color::Reset)), "{role:?}");
+        }
+    }
+
+    #[test]
+    fn a_theme_needs_only_what_differs() {
+        let text = "inherits = \"dark\"\n[palette]\nblue = \"#123456\"\n[roles]\nborder = { fg = \"red\", bold = true }\n";
+        let (theme, warnings) = load("mine", text, ColorDepth::TrueColor, &|_| None);
+        assert_eq!(warnings, []);
+        let dark = Theme::dark(ColorDepth::TrueColor);
+        assert_eq!(theme.style(Role::Muted), dark.style(Role::Muted));
+        assert_eq!(
+            theme.style(Role::BorderFocused).fg,
+            Some(Color::Rgb(0x12, 0x34, 0x56)),
+            "the palette is shared"
+        );
+        assert_ne!(theme.style(Role::Border), dark.style(Role::Border));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_left_out_and_pointed_at() {
+        assert_eq!(
+            warnings("[roles]\nmutd = \"gray\"\n"),
+            ["theme mine:2: unknown role \"mutd\"; did you mean \"muted\"?"]
+        );
+        assert_eq!(
+            warnings("[roles]\nmuted = \"grey\"\n"),
+            [
+                "theme mine:2: \"grey\" is neither in the palette, nor #rrggbb, nor one of the sixteen colours; \
+              did you mean \"gray\"?"
+            ]
+        );
+        assert_eq!(
+            warnings("[palette]\nblue = { rgb = \"#12\", ansi = \"blue\" }\n"),
+            ["theme mine:2: \"#12\" is not #rrggbb"]
+        );
+        assert_eq!(warnings("colour = 1\n"), ["theme mine:1: unknown key \"colour\""]);
+        assert_eq!(warnings("[roles\n").len(), 1);
+    }
+
+    #[test]
+    fn themes_that_inherit_in_a_circle_are_read_once_each() {
+        let find = |name: &str| match name {
+            "a" => Some("inherits = \"b\"".to_owned()),
+            "b" => Some("inherits = \"a\"".to_owned()),
+            _ => None,
+        };
+        let (_, warnings) = load("a", "inherits = \"b\"", ColorDepth::TrueColor, &find);
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].message.contains("inherits itself"), "{warnings:?}");
+        assert_eq!(super::load("x", "inherits = \"drak\"", ColorDepth::TrueColor, &find).1.len(), 1);
+    }
+}

@@ -288,3 +288,139 @@ fn put_cell(buf: &mut Buffer, slot: &Slot, y: u16, cell: &Line<'_>, align: Align
 pub fn spans(spans: Vec<Span<'static>>) -> Cell {
     Line::from(spans)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell as Counter;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::api::Str;
+    use crate::driver::session::{RunState, SessionView, Speed};
+    use crate::scheduler::view::View;
+    use crate::tui::action::Action;
+    use crate::tui::changes::Changes;
+    use crate::tui::log_lines::LogLines;
+    use crate::tui::theme::Theme;
+    use crate::tui::widgets::glyphs::UNICODE;
+
+    fn with_cx(test: impl FnOnce(&Cx<'_>)) {
+        let view = SessionView {
+            source: Str::from(""),
+            run_state: RunState::Paused,
+            speed: Speed::Max,
+            elapsed: Duration::ZERO,
+            next_timeout: None,
+            scheduler: Arc::new(View::default()),
+            notice: None,
+            failure: None,
+        };
+        test(&Cx {
+            view: &view,
+            theme: &Theme::mono(),
+            glyphs: &UNICODE,
+            focused: true,
+            changed: &Changes::default(),
+            now: Duration::ZERO,
+            selected: None,
+            log: &LogLines::default(),
+            shown: &[],
+        });
+    }
+
+    fn columns() -> [Column; 4] {
+        [
+            Column::left("name", Width::AtLeast(6)),
+            Column::right("cpu", Width::Fixed(4)),
+            Column::center("ok", Width::Fixed(2)),
+            Column::left("why", Width::Fixed(4)),
+        ]
+    }
+
+    fn row(index: usize) -> Row {
+        let plain = Style::new();
+        Row::new(vec![
+            cell(format!("n-{index}"), plain),
+            cell("1500m", plain),
+            cell("+", plain),
+            cell("fits", plain),
+        ])
+    }
+
+    fn cursor(n_rows: usize) -> Cursor<usize> {
+        let mut cursor = Cursor::default();
+        cursor.sync(n_rows, |index| index);
+        cursor
+    }
+
+    fn lines(buf: &Buffer) -> Vec<String> {
+        let rows = buf.content().chunks(usize::from(buf.area.width));
+        rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn only_the_visible_rows_are_asked_for() {
+        with_cx(|cx| {
+            let (columns, n_asked) = (columns(), Counter::new(0));
+            let mut buf = Buffer::empty(Rect::new(0, 0, 20, 5));
+            Table::new(&columns).render(buf.area, &mut buf, &mut cursor(100_000), cx, |index| {
+                n_asked.set(n_asked.get() + 1);
+                row(index)
+            });
+            assert_eq!(n_asked.get(), 4);
+        });
+    }
+
+    #[test]
+    fn columns_have_their_widths_and_what_is_cut_says_so() {
+        with_cx(|cx| {
+            let columns = columns();
+            let mut buf = Buffer::empty(Rect::new(0, 0, 22, 2));
+            Table::new(&columns).render(buf.area, &mut buf, &mut cursor(1), cx, row);
+            // The first column takes the three columns that are left over.
+            assert_eq!(lines(&buf), ["name       cpu ok why", "n-0       150… +  fits"]);
+        });
+    }
+
+    #[test]
+    fn the_first_column_stays_while_the_others_scroll() {
+        with_cx(|cx| {
+            let columns = columns();
+            let mut cursor = cursor(1);
+            let mut buf = Buffer::empty(Rect::new(0, 0, 12, 2));
+            Table::new(&columns).render(buf.area, &mut buf, &mut cursor, cx, row);
+            assert_eq!(lines(&buf), ["name    cpu›", "n-0    150…"]);
+            cursor.handle(Action::ScrollRight, |index| index);
+            let mut buf = Buffer::empty(Rect::new(0, 0, 12, 2));
+            Table::new(&columns).render(buf.area, &mut buf, &mut cursor, cx, row);
+            assert_eq!(lines(&buf), ["name  ‹ok w›", "n-0    +  f…"]);
+        });
+    }
+
+    #[test]
+    fn a_position_leads_to_its_row() {
+        let columns = columns();
+        let table = Table::new(&columns);
+        let area = Rect::new(2, 1, 20, 5);
+        let mut cursor = cursor(9);
+        cursor.set_height(4);
+        cursor.select(8, |index| index);
+        assert_eq!(table.row_at(area, Position::new(3, 1), &cursor), None, "the header is no row");
+        assert_eq!(table.row_at(area, Position::new(3, 2), &cursor), Some(5));
+        assert_eq!(table.row_at(area, Position::new(0, 2), &cursor), None);
+        assert_eq!(table.row_at(area, Position::new(3, 9), &cursor), None);
+    }
+
+    #[test]
+    fn nothing_panics_without_room() {
+        with_cx(|cx| {
+            let columns = columns();
+            for (width, height) in [(0, 0), (1, 1), (0, 9), (9, 0), (3, 2)] {
+                let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
+                Table::new(&columns).render(Rect::new(0, 0, 50, 50), &mut buf, &mut cursor(3), cx, row);
+            }
+        });
+    }
+}

@@ -1,0 +1,93 @@
+//! Opportunistic batching: the ranking of one attempt serves the next pods that are just like it.
+//!
+//! Mirrors `pkg/scheduler/framework/runtime/batch.go` (KEP-5598). It helps only pods that follow each other at once,
+//! have equal signatures and fill their nodes: the node taken last must not fit the next pod, or its new score
+//! would have to be known.
+
+use std::collections::VecDeque;
+
+use crate::api::{Digest, Digestible, Duration, Str, Time};
+use crate::framework::{CycleState, Framework, PodInfo};
+
+use super::world::World;
+
+/// How old a ranking may be (`maxBatchAge`).
+const BATCH_AGE_MAX: Duration = Duration::from_millis(500);
+
+/// What a profile remembers of its last attempt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Batch {
+    ranking: Option<Ranking>,
+    last: Option<LastCycle>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Ranking {
+    signature: Str,
+    /// The nodes that were not taken, the best first.
+    nodes: VecDeque<Str>,
+    created: Time,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct LastCycle {
+    number: u64,
+    chosen: Str,
+}
+
+impl Batch {
+    /// The node that the ranking proposes for this pod (`GetNodeHint`); it is used up by that.
+    pub fn node_hint(
+        &mut self,
+        world: &World,
+        framework: &Framework,
+        state: &CycleState,
+        pod: &PodInfo,
+        signature: Option<&Str>,
+        cycle_number: u64,
+    ) -> Option<Str> {
+        let ranking = self.ranking.as_mut().filter(|ranking| !ranking.nodes.is_empty())?;
+        let last = self.last.as_ref().filter(|last| last.number + 1 == cycle_number)?;
+        if signature != Some(&ranking.signature) || world.now > ranking.created + BATCH_AGE_MAX {
+            return None;
+        }
+        let last_node = world.snapshot.get(&last.chosen)?;
+        let status = framework.run_filter_plugins(&world.handle(framework), state, pod, last_node);
+        if status.is_rejected() { ranking.nodes.pop_front() } else { None }
+    }
+
+    /// What an attempt came to (`StoreScheduleResults`). `others` are the nodes that were scored and not taken, the
+    /// best first.
+    pub fn store(
+        &mut self,
+        now: Time,
+        signature: Option<&Str>,
+        hint: Option<&Str>,
+        chosen: &Str,
+        others: VecDeque<Str>,
+        cycle_number: u64,
+    ) {
+        self.last = Some(LastCycle { number: cycle_number, chosen: chosen.clone() });
+        if hint == Some(chosen) {
+            return;
+        }
+        self.ranking = match signature {
+            Some(signature) if !others.is_empty() => {
+                Some(Ranking { signature: signature.clone(), nodes: others, created: now })
+            }
+            Some(_) | None => None,
+        };
+    }
+}
+
+impl Digestible for Batch {
+    fn digest(&self, digest: &mut Digest) {
+        digest.bool(self.ranking.is_some());
+        if let Some(ranking) = &self.ranking {
+            digest.str(&ranking.signature).u64(ranking.created.as_nanos()).len(ranking.nodes.len());
+        }
+        if let Some(last) = &self.last {
+            digest.u64(last.number).str(&last.chosen);
+        }
+    }
+}
