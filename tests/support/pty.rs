@@ -110,6 +110,12 @@ pub struct Deeds {
     pub unwanted: Vec<String>,
     /// What was put on the clipboard, in base64.
     pub copied: Vec<String>,
+    /// Between the beginning and the end of a synchronized update, when a terminal shows nothing of it.
+    is_updating: bool,
+    /// Whether lines are cut at the right border.
+    is_wrap_off: bool,
+    /// How many whole frames were drawn.
+    n_frames: usize,
 }
 
 impl vt100::Callbacks for Deeds {
@@ -151,14 +157,22 @@ impl vt100::Callbacks for Deeds {
         params: &[&[u16]],
         c: char,
     ) {
-        // Synchronized updates and line wrap, which the emulator does not know.
-        let is_known = one == Some(b'?') && matches!(params, [[2026] | [7]]) && matches!(c, 'h' | 'l');
-        if !is_known {
-            self.unwanted.push(format!("csi {one:?} {two:?} {params:?} {c:?}"));
+        // What the emulator does not know: synchronized updates, line wrap, the colour of underlines.
+        match (one, params, c) {
+            (Some(b'?'), [[2026]], 'h') => self.is_updating = true,
+            (Some(b'?'), [[2026]], 'l') => {
+                self.n_frames += usize::from(self.is_updating);
+                self.is_updating = false;
+            }
+            (Some(b'?'), [[7]], 'l') => self.is_wrap_off = true,
+            (Some(b'?'), [[7]], 'h') => self.is_wrap_off = false,
+            (None, [[59]], 'm') => {}
+            _ => self.unwanted.push(format!("csi {one:?} {two:?} {params:?} {c:?}")),
         }
     }
     fn unhandled_osc(&mut self, _: &mut Screen, params: &[&[u8]]) {
-        self.unwanted.push(format!("osc {:?}", params.iter().map(|p| String::from_utf8_lossy(p)).collect::<Vec<_>>()));
+        self.unwanted
+            .push(format!("osc {:?}", params.iter().map(|p| String::from_utf8_lossy(p)).collect::<Vec<_>>()));
     }
 }
 
@@ -216,7 +230,8 @@ impl Terminal {
         command.cwd(std::env::temp_dir());
         let (rows, columns) = (emulated(size.1), emulated(size.0));
         let emulator = vt100::Parser::new_with_callbacks(rows, columns, 100, Deeds::default());
-        let shared = Shared { bytes: Vec::new(), emulator, is_closed: false, is_held: false, is_closing: false };
+        let shared =
+            Shared { bytes: Vec::new(), emulator, is_closed: false, is_held: false, is_closing: false };
         let shared = Arc::new((Mutex::new(shared), Condvar::new()));
         let reader = pair.master.try_clone_reader().unwrap();
         let writer = pair.master.take_writer().unwrap();
@@ -233,7 +248,15 @@ impl Terminal {
             synchronized_update: false,
             line,
         };
-        Self { master: Some(pair.master), writer: Some(writer), shell, shared, before, reader: Some(reader), pid: None }
+        Self {
+            master: Some(pair.master),
+            writer: Some(writer),
+            shell,
+            shared,
+            before,
+            reader: Some(reader),
+            pid: None,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -271,13 +294,15 @@ impl Terminal {
         let until = Instant::now() + DEADLINE;
         let mut shared = self.lock();
         loop {
-            if is_so(shared.emulator.screen()) {
+            // Nobody sees half a frame.
+            if !shared.emulator.callbacks().is_updating && is_so(shared.emulator.screen()) {
                 return self;
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || shared.is_closed {
                 let screen = shared.emulator.screen().contents();
-                let why = if shared.is_closed { "the terminal was closed" } else { "the deadline has passed" };
+                let why =
+                    if shared.is_closed { "the terminal was closed" } else { "the deadline has passed" };
                 drop(shared);
                 panic!("waiting for {what}: {why}; the screen:\n{screen}");
             }
@@ -300,21 +325,35 @@ impl Terminal {
     /// Waits until a number is seen after a text.
     #[track_caller]
     fn wait_for_number(&self, prefix: &str) -> u32 {
-        let number = |screen: &Screen| -> Option<u32> {
-            let text = screen.contents();
+        // In what was written, not on the screen, which may be too small for it.
+        let number = || -> Option<u32> {
+            let text = String::from_utf8_lossy(&self.bytes()).into_owned();
             let (_, rest) = text.rsplit_once(prefix)?;
             rest.split_once('>')?.0.parse().ok()
         };
-        self.wait(&format!("a number after {prefix:?}"), |screen| number(screen).is_some());
-        number(self.lock().emulator.screen()).unwrap()
+        self.wait_until(&format!("a number after {prefix:?}"), || number().is_some());
+        number().unwrap()
     }
 
     /// Waits until the console has drawn its first frame.
     #[track_caller]
     pub fn wait_console(&self) -> &Self {
-        self.wait("the console's first frame", |screen| {
-            screen.alternate_screen() && screen.contents().contains("schedscope")
-        })
+        self.wait_frame(0)
+    }
+
+    /// Waits until more than `n` frames were drawn on the alternate screen.
+    #[track_caller]
+    pub fn wait_frame(&self, n: usize) -> &Self {
+        let is_drawn = |shared: &Shared| {
+            shared.emulator.screen().alternate_screen() && shared.emulator.callbacks().n_frames > n
+        };
+        self.wait_until("a frame", || is_drawn(&self.lock()));
+        self
+    }
+
+    /// How many frames were drawn so far.
+    pub fn n_frames(&self) -> usize {
+        self.lock().emulator.callbacks().n_frames
     }
 
     /// Waits until the program has ended by itself; returns its exit code.
@@ -336,7 +375,10 @@ impl Terminal {
                 drop(now);
                 return self;
             }
-            assert!(Instant::now() < until, "the terminal does not become quiet");
+            if Instant::now() >= until {
+                drop(now);
+                panic!("the terminal does not become quiet");
+            }
             shared = now;
         }
     }
@@ -392,8 +434,8 @@ impl Terminal {
             cursor_hidden: screen.hide_cursor(),
             mouse: screen.mouse_protocol_mode() != MouseProtocolMode::None,
             bracketed_paste: screen.bracketed_paste(),
-            line_wrap_off: last_is(&shared.bytes, b"\x1b[?7l", b"\x1b[?7h"),
-            synchronized_update: last_is(&shared.bytes, b"\x1b[?2026h", b"\x1b[?2026l"),
+            line_wrap_off: shared.emulator.callbacks().is_wrap_off,
+            synchronized_update: shared.emulator.callbacks().is_updating,
             line,
         }
     }
@@ -403,7 +445,11 @@ impl Terminal {
     pub fn assert_taken(&self) {
         let now = self.modes();
         assert!(
-            now.alternate_screen && now.cursor_hidden && now.mouse && now.bracketed_paste && now.line_wrap_off,
+            now.alternate_screen
+                && now.cursor_hidden
+                && now.mouse
+                && now.bracketed_paste
+                && now.line_wrap_off,
             "{now:?}"
         );
         assert_ne!(now.line, self.before.line, "the line discipline is not raw");
@@ -412,9 +458,15 @@ impl Terminal {
     /// Fails unless everything is as it was before the program, the text on the screen included.
     #[track_caller]
     pub fn assert_restored(&self) {
-        assert_eq!(self.modes(), self.before);
+        self.assert_modes_restored();
         let text = self.text();
         assert!(text.contains("before the program"), "what was on the screen is gone:\n{text}");
+    }
+
+    /// The same where the text may be gone: a terminal that was made small has lost it.
+    #[track_caller]
+    pub fn assert_modes_restored(&self) {
+        assert_eq!(self.modes(), self.before);
         let attributes = self.lock().emulator.screen().attributes_formatted();
         assert!(
             attributes == "\x1b[m" || attributes.is_empty(),
@@ -461,12 +513,6 @@ impl Terminal {
             Err(_) => String::new(),
         }
     }
-}
-
-/// Which of two sequences was written last; false if neither was.
-fn last_is(bytes: &[u8], one: &[u8], other: &[u8]) -> bool {
-    let last = |wanted: &[u8]| bytes.windows(wanted.len()).rposition(|window| window == wanted);
-    last(one) > last(other)
 }
 
 fn line_settings(master: &(dyn MasterPty + Send)) -> String {

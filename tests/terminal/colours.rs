@@ -43,7 +43,8 @@ fn no_color_means_no_colour_and_keeps_what_is_selected_visible() {
         // An empty SGR would wipe bold and reverse.
         let screen = terminal.screen();
         let (rows, columns) = screen.size();
-        let is_marked = |row, column| screen.cell(row, column).is_some_and(|cell| cell.inverse() || cell.bold());
+        let is_marked =
+            |row, column| screen.cell(row, column).is_some_and(|cell| cell.inverse() || cell.bold());
         let n_marked = (0..rows.get())
             .flat_map(|row| (0..columns.get()).map(move |column| (row, column)))
             .filter(|(row, column)| is_marked(*row, *column))
@@ -107,7 +108,10 @@ fn what_is_wrong_is_said_before_the_terminal_is_touched() {
     std::fs::write(&keymap, "[[global]]\non = \"q\"\nrun = \"fly-away\"\n").unwrap();
     let (broken, keymap) = (broken.to_string_lossy(), keymap.to_string_lossy());
     for (args, words) in [
-        (&["sandbox", "-f", &*broken][..], &["spec.containers[0].resources.requests.cpu", "Pod default/web", "^"][..]),
+        (
+            &["sandbox", "-f", &*broken][..],
+            &["spec.containers[0].resources.requests.cpu", "Pod web", "^"][..],
+        ),
         (&["sandbox", "-f", "/nowhere.yaml"], &["/nowhere.yaml", "no such file"]),
         (&["--keymap", &*keymap], &["fly-away"]),
         (&["--theme", "mauve"], &["mauve", "dark", "light"]),

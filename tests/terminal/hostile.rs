@@ -83,7 +83,8 @@ fn run_shows_it_and_never_sends_it() {
     let path = file(folder.path(), "evil\u{1b}]2;pwned\u{7}\u{202e}.yaml", &manifest());
     for format in ["table", "json"] {
         let output = Command::new(program()).args(["run", "-o", format, "-f", &path]).output().unwrap();
-        let (out, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        let (out, said) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert_clean(&format!("standard output as {format}"), &out);
         assert_clean("standard error", &said);
@@ -96,8 +97,12 @@ fn what_is_refused_is_quoted_without_it() {
     let folder = tempfile::tempdir().unwrap();
     for payload in PAYLOADS {
         for text in [
-            format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: \"web{payload}\"}}\nspec: {{containers: [{{name: c, resources: {{requests: {{cpu: \"1{payload}\"}}}}}}]}}\n"),
-            format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: \"web{payload}\"}}\nspec: {{priorityClassName: \"lost{payload}\", containers: []}}\n"),
+            format!(
+                "apiVersion: v1\nkind: Pod\nmetadata: {{name: \"web{payload}\"}}\nspec: {{containers: [{{name: c, resources: {{requests: {{cpu: \"1{payload}\"}}}}}}]}}\n"
+            ),
+            format!(
+                "apiVersion: v1\nkind: Pod\nmetadata: {{name: \"web{payload}\"}}\nspec: {{priorityClassName: \"lost{payload}\", containers: []}}\n"
+            ),
             format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec: [\"{payload}\"]\n"),
         ] {
             let path = file(folder.path(), "evil\u{1b}]2;pwned\u{7}\u{202e}.yaml", &text);
@@ -109,7 +114,9 @@ fn what_is_refused_is_quoted_without_it() {
         }
     }
     // Raw bytes in the place of escapes, in YAML and in JSON.
-    for text in ["a: \u{1b}]2;pwned\u{7}", "{\"kind\": \"\u{1b}]2;pwned\u{7}\"}", "kind: \u{9b}31m\napiVersion: [\n"] {
+    for text in
+        ["a: \u{1b}]2;pwned\u{7}", "{\"kind\": \"\u{1b}]2;pwned\u{7}\"}", "kind: \u{9b}31m\napiVersion: [\n"]
+    {
         let path = file(folder.path(), "raw.yaml", text);
         let output = Command::new(program()).args(["run", "-f", &path]).output().unwrap();
         assert_clean("standard error", &String::from_utf8(output.stderr).unwrap());
@@ -156,9 +163,7 @@ fn the_console_shows_it_and_never_sends_it() {
     let mut terminal = Stage::new(&["sandbox", "-f", &path]).size(160, 50).start();
     terminal.wait_console();
     look_around(&mut terminal);
-    for _ in 0..6 {
-        terminal.send("+");
-    }
+    terminal.send(":speed max\r").wait_text("max");
     terminal.send("r").wait_text("at rest").wait_quiet();
     look_around(&mut terminal);
     // One pane on the whole screen, line by line, with details of what is selected.
@@ -193,14 +198,20 @@ fn wide_characters_keep_the_columns_in_line() {
     terminal.send("n").wait_text("bound 1").wait_quiet();
     // The borders stand below one another whatever stands between them.
     let screen = terminal.screen();
-    let corner = (0..120).find(|column| screen.cell(1, *column).is_some_and(|cell| cell.contents() == "╮")).unwrap();
+    let corner =
+        (0..120).find(|column| screen.cell(1, *column).is_some_and(|cell| cell.contents() == "╮")).unwrap();
     for row in 2..10 {
         let border = screen.cell(row, corner).map(|cell| cell.contents().to_owned()).unwrap_or_default();
-        assert!("│┤├╯╮┼".contains(&border) && !border.is_empty(), "row {row}: {border:?}\n{}", screen.contents());
+        assert!(
+            "│┤├╯╮┼".contains(&border) && !border.is_empty(),
+            "row {row}: {border:?}\n{}",
+            screen.contents()
+        );
     }
     let output = Command::new(program()).args(["run", "-f", &path]).output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     let rows: Vec<&str> = out.lines().take_while(|line| !line.is_empty()).collect();
-    let state_at = |line: &&str| unicode_width::UnicodeWidthStr::width(line.split_once("bound").unwrap_or_default().0);
+    let state_at =
+        |line: &&str| unicode_width::UnicodeWidthStr::width(line.split_once("bound").unwrap_or_default().0);
     assert_eq!(state_at(&rows[1]), state_at(&rows[2]), "{out}");
 }

@@ -36,8 +36,8 @@ fn it_is_idle_again_after_a_step_and_with_an_overlay() {
     terminal.wait_console();
     terminal.send("n").wait_text("cycle 1");
     // A chord that was begun shows its continuations after a moment, and then waits.
-    terminal.send("g").wait_text("select-last");
-    terminal.send("\x1b").wait_gone("select-last");
+    terminal.send("g").wait_text("Select the last row");
+    terminal.send("\x1b").wait_gone("Select the last row");
     terminal.send("?").wait_quiet();
     // The light of the step is out within a second.
     sleep(Duration::from_millis(700));

@@ -21,13 +21,15 @@ fn a_storm_of_sizes_ends_in_the_right_picture() {
     terminal.send("n").wait_text("cycle 1");
     terminal.send("q");
     assert_eq!(terminal.wait_exit(), 0);
-    terminal.assert_restored();
+    terminal.assert_modes_restored();
 }
 
 #[test]
 fn a_terminal_that_is_too_small_says_so_and_grows_into_a_console() {
     let mut terminal = Stage::new(&[]).size(30, 6).start();
-    terminal.wait("a word about the size", |screen| screen.contents().contains("40") && screen.alternate_screen());
+    terminal.wait("a word about the size", |screen| {
+        screen.contents().contains("40") && screen.alternate_screen()
+    });
     terminal.resize(80, 24);
     terminal.wait_text("activeQ");
     terminal.resize(1, 1);
@@ -36,7 +38,7 @@ fn a_terminal_that_is_too_small_says_so_and_grows_into_a_console() {
     terminal.wait_text("cycle 1");
     terminal.send("q");
     assert_eq!(terminal.wait_exit(), 0);
-    terminal.assert_restored();
+    terminal.assert_modes_restored();
 }
 
 #[test]

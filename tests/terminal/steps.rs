@@ -13,9 +13,17 @@ fn the_first_screen_shows_the_queues_of_the_paused_sample() {
     let terminal = console();
     terminal.assert_taken();
     let text = terminal.text();
-    for wanted in
-        ["sandbox", "sample", "paused", "cycle 0", "pending 15", "nodes 12", "activeQ 14", "backoffQ 0", "unschedulable 1"]
-    {
+    for wanted in [
+        "sandbox",
+        "sample",
+        "paused",
+        "cycle 0",
+        "pending 15",
+        "nodes 12",
+        "activeQ 14",
+        "backoffQ 0",
+        "unschedulable 1",
+    ] {
         assert!(text.contains(wanted), "{wanted} is not on the first screen:\n{text}");
     }
     assert_eq!(terminal.deeds().unwanted, Vec::<String>::new());
@@ -41,10 +49,7 @@ fn n_does_one_attempt_and_s_one_phase() {
 #[test]
 fn it_runs_to_rest_and_pauses() {
     let mut terminal = console();
-    for _ in 0..6 {
-        terminal.send("+");
-    }
-    terminal.wait_text("max");
+    terminal.send(":speed max\r").wait_text("max");
     terminal.send("r").wait_text("at rest");
     terminal.wait_text("paused").wait_text("bound 9");
 }
