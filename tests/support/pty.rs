@@ -20,7 +20,7 @@ use vt100::{MouseProtocolMode, Screen};
 /// After so long what is waited for will not come. Generous: only a failing test waits so long.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// A terminal that has said nothing for so long has said all that it was going to say.
-const QUIET: Duration = Duration::from_millis(150);
+const QUIET: Duration = Duration::from_millis(80);
 
 /// The program under test.
 pub fn program() -> &'static Path {

@@ -25,7 +25,7 @@ fn garbage_is_endured() {
     ] {
         terminal.send(garbage);
         // The answers of terminals that nobody asked are keys to the console; one of them may have started it.
-        terminal.send("\x1bp").wait_quiet();
+        terminal.send("\x1b\x1bp").wait_quiet();
         terminal.assert_taken();
     }
     terminal.send("\x1b\x1b\x1b").wait_quiet();

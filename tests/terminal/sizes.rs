@@ -17,7 +17,7 @@ fn a_storm_of_sizes_ends_in_the_right_picture() {
         }
     }
     terminal.resize(120, 36);
-    terminal.send("1").wait("the screen as it was", |screen| screen.contents() == before);
+    terminal.send("31").wait("the screen as it was", |screen| screen.contents() == before);
     terminal.send("n").wait_text("cycle 1");
     terminal.send("q");
     assert_eq!(terminal.wait_exit(), 0);
