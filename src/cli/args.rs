@@ -7,7 +7,7 @@ use std::path::PathBuf;
 ///
 /// Without a subcommand it opens the console on an embedded sample cluster, paused. Nothing outside is touched.
 #[derive(Debug, Parser)]
-#[command(name = "schedscope", version, max_term_width = 100)]
+#[command(name = "schedscope", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
 #[command(
     after_help = "Exit codes: 0 done; 1 some pods are still pending (run); 2 wrong input or command line."
 )]
@@ -43,11 +43,14 @@ pub struct InputArgs {
 }
 
 /// `schedscope sandbox`.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct SandboxArgs {
     /// The cluster; the embedded sample if there is none.
     #[command(flatten)]
     pub input: InputArgs,
+    /// How the console looks.
+    #[command(flatten)]
+    pub console: ConsoleArgs,
 }
 
 /// `schedscope run`.
@@ -143,28 +146,28 @@ pub enum OutputFormat {
 #[derive(Clone, Debug, Args)]
 pub struct ConsoleArgs {
     /// Theme: dark or light
-    #[arg(long, global = true, value_name = "NAME", env = "SCHEDSCOPE_THEME", default_value = "dark")]
+    #[arg(long, value_name = "NAME", env = "SCHEDSCOPE_THEME", default_value = "dark")]
     pub theme: String,
     /// How many colours the terminal has
-    #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto)]
+    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
     pub color: ColorWhen,
     /// Uses ASCII characters alone
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub ascii: bool,
     /// Leaves the mouse to the terminal
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub no_mouse: bool,
     /// Shows changes without lighting them up
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub reduced_motion: bool,
     /// A file with key bindings, laid over the built-in ones
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub keymap: Option<PathBuf>,
     /// Writes log lines to this file as well
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub log_file: Option<PathBuf>,
     /// Which log lines are kept, such as `info` or `schedscope=debug`
-    #[arg(long, global = true, value_name = "FILTER", default_value = "info")]
+    #[arg(long, value_name = "FILTER", default_value = "info")]
     pub log: String,
 }
 

@@ -11,9 +11,12 @@ mod run;
 mod sandbox;
 mod setup;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use crate::tui::widgets::text::clean;
 
 pub use args::{Cli, Command};
 
@@ -36,10 +39,17 @@ mod exit {
 pub fn run() -> anyhow::Result<ExitCode> {
     let cli = Cli::parse();
     let code = match cli.command {
-        None => sandbox::run(&args::SandboxArgs::default(), &cli.console)?,
-        Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox, &cli.console)?,
+        None => sandbox::run(&args::InputArgs::default(), &cli.console)?,
+        Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.console)?,
         Some(Command::Run(run)) => run::run(&run)?,
         Some(Command::Config(config)) => config::run(&config)?,
     };
     Ok(ExitCode::from(code))
+}
+
+/// Tells a person something on standard error. What is quoted from files and arguments may hold anything, so it is
+/// cleaned; line feeds stay. If nobody can be told, there is nothing to do about it.
+pub fn tell(text: &str) {
+    let lines: Vec<_> = text.split('\n').map(clean).collect();
+    let _ = writeln!(std::io::stderr(), "schedscope: {}", lines.join("\n"));
 }
