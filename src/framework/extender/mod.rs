@@ -4,7 +4,9 @@
 //! an [`ExtenderCall`], which the core hands out as an effect and the driver performs; what came of it returns as
 //! an [`ExtenderAnswer`]. When an extender is asked, and what follows from its answer, is the scheduler's affair.
 
+mod go_json;
 mod results;
+mod schema;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -205,13 +207,13 @@ impl Extender {
                     })
                 })
                 .collect::<Result<_, _>>()?,
-            (_, Some(nodes)) => nodes.into_iter().map(|node| Arc::new(NodeInfo::with_node(Arc::new(node)))).collect(),
+            (_, Some(list)) => list.items.unwrap_or_default().into_iter().map(|node| Arc::new(NodeInfo::with_node(Arc::new(node)))).collect(),
             (_, None) => Vec::new(),
         };
         Ok(ExtenderFilterResult {
             nodes: passed,
-            failed: result.failed_nodes,
-            failed_and_unresolvable: result.failed_and_unresolvable_nodes,
+            failed: result.failed_nodes.unwrap_or_default(),
+            failed_and_unresolvable: result.failed_and_unresolvable_nodes.unwrap_or_default(),
         })
     }
 
@@ -248,14 +250,18 @@ impl Extender {
             let Some(node) = snapshot.get(&node_name) else {
                 return Err(format!("nodeinfo not found for node name {:?}", node_name.as_ref()));
             };
-            let mut victims = Victims { pods: Vec::new(), num_pdb_violations: meta.num_pdb_violations };
-            for uid in &meta.uids {
-                let Some(pod) = node.pods().iter().find(|pod| pod.uid().as_ref() == uid) else {
-                    return Err(format!(
-                        "extender: {} claims to preempt pod (UID: &{{{uid}}}) on node: {node_name}, but the pod is not found on that node",
+            let mut victims =
+                Victims { pods: Vec::new(), num_pdb_violations: meta.num_pdb_violations.unwrap_or(0) };
+            for meta_pod in meta.pods.unwrap_or_default() {
+                let uid = meta_pod.as_ref().map(|pod| pod.uid.as_str());
+                let pod = node.pods().iter().find(|pod| Some(pod.uid().as_ref()) == uid).ok_or_else(|| {
+                    // Upstream prints a pointer to a struct of one field, and does not survive a pointer to nothing.
+                    let shown = uid.map_or("<nil>".to_owned(), |uid| format!("&{{{uid}}}"));
+                    format!(
+                        "extender: {} claims to preempt pod (UID: {shown}) on node: {node_name}, but the pod is not found on that node",
                         self.url_prefix
-                    ));
-                };
+                    )
+                })?;
                 victims.pods.push(pod.clone());
             }
             candidates.insert(node_name, victims);
