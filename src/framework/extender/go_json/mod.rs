@@ -10,6 +10,9 @@ mod scan;
 mod text;
 mod time;
 
+#[cfg(test)]
+mod tests;
+
 use serde_json::Value;
 
 /// A Go type, as far as decoding and its errors depend on it.

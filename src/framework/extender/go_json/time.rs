@@ -144,6 +144,7 @@ mod tests {
             ("2026-01-01T01:30:05.25+01:30", "2026-01-01T00:00:05Z"),
             ("2025-12-31T3:00:00-21:00", "2026-01-01T00:00:00Z"),
             ("2026-01-01T00:00:00,5Z", "2026-01-01T00:00:00Z"),
+            ("2026-01-01T1:00:00Z", "2026-01-01T01:00:00Z"),
         ] {
             assert_eq!(told(text), time);
         }
@@ -178,6 +179,7 @@ mod tests {
             ("2026-01-01T00:60:00Z", "minute out of range"),
             ("2026-01-01T00:00:60Z", "second out of range"),
             ("2026-01-01T00:00:00+25:00", "time zone offset hour out of range"),
+            ("2026-01-01T00:00:00+01:61", "time zone offset minute out of range"),
             ("2026-01-01T00:00:00Z!", "extra text: \"!\""),
         ] {
             assert_eq!(told(text), format!("parsing time \"{text}\": {error}"));
