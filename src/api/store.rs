@@ -10,8 +10,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 
 use super::objects::{
-    Namespace, Node, ObjectMeta, Pod, PodDisruptionBudget, PriorityClass, ReplicaSet, ReplicationController,
-    Service, StatefulSet,
+    DeviceClass, Namespace, Node, ObjectMeta, Pod, PodDisruptionBudget, PodGroup, PriorityClass, ReplicaSet,
+    ReplicationController, Service, StatefulSet,
 };
 use super::{NamespacedName, Str};
 
@@ -133,6 +133,10 @@ kinds! {
     ReplicaSet { field: replica_sets, api_version: "apps/v1", resource: "replicasets", namespaced: true },
     /// A stateful set.
     StatefulSet { field: stateful_sets, api_version: "apps/v1", resource: "statefulsets", namespaced: true },
+    /// A class of devices.
+    DeviceClass { field: device_classes, api_version: "resource.k8s.io/v1", resource: "deviceclasses", namespaced: false },
+    /// A group of pods.
+    PodGroup { field: pod_groups, api_version: "scheduling.k8s.io/v1alpha2", resource: "podgroups", namespaced: true },
     /// A node.
     Node { field: nodes, api_version: "v1", resource: "nodes", namespaced: false },
     /// A pod.

@@ -122,7 +122,7 @@ pub fn no_filter(trace: &CycleTrace) -> String {
 fn excluded(trace: &CycleTrace, node: &str) -> String {
     let by = trace.pre_filter.iter().flatten().find_map(|verdict| {
         let names = verdict.node_names.as_ref()?;
-        (!names.contains(node)).then(|| (verdict.plugin, names.len()))
+        (!names.contains(node)).then_some((verdict.plugin, names.len()))
     });
     match by {
         Some((plugin, n)) => {

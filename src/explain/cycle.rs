@@ -36,7 +36,7 @@ pub fn verdict_so_far(trace: &CycleTrace) -> String {
         CycleOutcome::Unschedulable { message, nominated_node } => {
             let why = why_unschedulable(trace).unwrap_or_else(|| message.clone());
             match nominated_node {
-                Some(node) => format!("{why}; nominated to {node}"),
+                Some(node) => format!("nominated to {node}; {why}"),
                 None => why,
             }
         }

@@ -65,10 +65,10 @@ fn rank(score: &ScoreTrace, scores: &PluginScores, normalized: i64) -> String {
         return String::from("All nodes have the same.");
     }
     if normalized == best {
-        return if n_best == 1 {
-            String::from("No node has as much.")
-        } else {
-            format!("{} have as much, none more.", counted(n_best - 1, "other node"))
+        return match n_best {
+            1 => String::from("No node has as much."),
+            2 => String::from("1 other node has as much, none more."),
+            n => format!("{} other nodes have as much, none more.", n - 1),
         };
     }
     let leader = scores.normalized.iter().position(|score| *score == best);

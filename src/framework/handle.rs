@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{ObjectStore, Rng, Str, Time, Uid};
 
+use super::extender::{Extender, ExtenderAnswer, ExtenderAnswers, ExtenderCall};
 use super::pod_info::PodInfo;
 use super::preemption::{Candidate, PreemptionState};
 use super::runtime::Framework;
@@ -82,6 +83,10 @@ pub struct Handle<'a> {
     pub waiting_pods: &'a WaitingPods,
     /// The preemptions that are under way.
     pub preemption: &'a PreemptionState,
+    /// The extenders, ignorable ones last.
+    pub extenders: &'a [Extender],
+    /// Their answers, as far as they are at hand.
+    pub answers: &'a RefCell<ExtenderAnswers>,
     /// The core's random numbers.
     pub rng: &'a RefCell<Rng>,
     /// Deeds asked for so far.
@@ -89,6 +94,12 @@ pub struct Handle<'a> {
 }
 
 impl Handle<'_> {
+    /// Asks an extender. Without an answer the plugin must return at once, with any status: the call is made, and the
+    /// plugin is run again from the beginning with the answer at hand.
+    pub fn call_extender(&self, call: ExtenderCall) -> Option<ExtenderAnswer> {
+        self.answers.borrow_mut().answer(call)
+    }
+
     /// Asks for a deed.
     pub fn request(&self, request: HandleRequest) {
         self.requests.borrow_mut().push(request);

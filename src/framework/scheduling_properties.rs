@@ -25,6 +25,10 @@ pub fn pod_scheduling_properties_change(new: &Pod, old: &Pod) -> Vec<ClusterEven
         ),
         // Tolerations can only be added, so counting them is enough.
         (new.spec.tolerations.len() != old.spec.tolerations.len(), ActionType::UPDATE_POD_TOLERATION),
+        (
+            new.status.resource_claim_statuses != old.status.resource_claim_statuses,
+            ActionType::UPDATE_POD_GENERATED_RESOURCE_CLAIM,
+        ),
     ];
     let events = events_of(resource, changes);
     if events.is_empty() { vec![ClusterEvent::new(resource, ActionType::UPDATE)] } else { events }
@@ -85,7 +89,9 @@ fn amounts(resource: &Resource) -> impl Iterator<Item = (&str, i64)> {
 mod tests {
     use super::*;
     use crate::api::Quantity;
-    use crate::api::objects::{NodeCondition, PodSchedulingGate, Taint, TaintEffect, Toleration};
+    use crate::api::objects::{
+        NodeCondition, PodResourceClaimStatus, PodSchedulingGate, Taint, TaintEffect, Toleration,
+    };
 
     fn labels(events: &[ClusterEvent]) -> Vec<String> {
         events.iter().map(ClusterEvent::label).collect()
@@ -111,13 +117,15 @@ mod tests {
             pod.metadata.labels.insert("a".into(), "b".into());
             pod.spec.scheduling_gates.clear();
             pod.spec.tolerations.push(Toleration::default());
+            pod.status.resource_claim_statuses.push(PodResourceClaimStatus::default());
         });
         assert_eq!(
             events,
             [
                 "UnschedulablePodUpdatePodLabel",
                 "UnschedulablePodUpdatePodSchedulingGatesEliminated",
-                "UnschedulablePodUpdatePodToleration"
+                "UnschedulablePodUpdatePodToleration",
+                "UnschedulablePodUpdatePodGeneratedResourceClaim"
             ]
         );
     }

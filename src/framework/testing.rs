@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use crate::api::{ObjectStore, Rng, Time};
 
+use super::extender::{Extender, ExtenderAnswers};
 use super::handle::{Handle, HandleRequest, NoNominations, PodNominator};
 use super::preemption::PreemptionState;
 use super::runtime::Framework;
@@ -26,6 +27,10 @@ pub struct TestWorld {
     pub waiting_pods: WaitingPods,
     /// The preemptions under way.
     pub preemption: PreemptionState,
+    /// The extenders.
+    pub extenders: Vec<Extender>,
+    /// Their answers.
+    pub answers: RefCell<ExtenderAnswers>,
     /// The random numbers.
     pub rng: RefCell<Rng>,
     /// What was asked for.
@@ -42,6 +47,8 @@ impl Default for TestWorld {
             framework: Framework::default(),
             waiting_pods: WaitingPods::default(),
             preemption: PreemptionState::default(),
+            extenders: Vec::new(),
+            answers: RefCell::default(),
             rng: RefCell::new(Rng::new(0)),
             requests: RefCell::new(Vec::new()),
         }
@@ -59,6 +66,8 @@ impl TestWorld {
             framework: &self.framework,
             waiting_pods: &self.waiting_pods,
             preemption: &self.preemption,
+            extenders: &self.extenders,
+            answers: &self.answers,
             rng: &self.rng,
             requests: &self.requests,
         }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::api::{Duration, Object, Str, Time, Uid};
+use crate::framework::extender::ExtenderAnswer;
 use crate::framework::runtime::PluginVerdict;
 use crate::framework::runtime::waiting_pods::WaitingPod;
 use crate::framework::{
@@ -52,6 +53,7 @@ impl Scheduler {
             host,
             since: self.world.now,
             stage: BindingStage::Begin,
+            next_binder: 0,
             has_pre_bind_work: false,
             cancelled: None,
             cycle,
@@ -271,6 +273,9 @@ impl Scheduler {
 
     fn bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
         let assumed = assumed(&binding.cycle);
+        if self.call_binder(binding, &assumed) {
+            return Progress::Blocked;
+        }
         let mut verdicts = Vec::new();
         for plugin in &framework.plugins.bind {
             let Some(bind) = plugin.as_bind() else { continue };
@@ -333,6 +338,31 @@ impl Scheduler {
             Some(failure) => {
                 let profiles = Arc::clone(&self.world.profiles);
                 if let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) {
+                    self.handle_binding_cycle_error(binding, framework, failure);
+                }
+            }
+        }
+    }
+
+    /// What an extender that binds has answered.
+    pub(super) fn extender_has_bound(&mut self, uid: &Uid, index: usize, answer: &ExtenderAnswer) {
+        let position = self.binding_cycles.iter().position(|b| b.cycle.queued.uid() == uid);
+        let extenders = Arc::clone(&self.world.extenders);
+        let (Some(position), Some(extender)) = (position, extenders.get(index)) else { return };
+        let mut binding = self.binding_cycles.remove(position);
+        match extender.bind_answer(answer) {
+            Ok(()) => {
+                self.binding_done(&mut binding);
+                self.binding_cycles.insert(position, binding);
+            }
+            Err(_) if extender.ignorable => {
+                binding.stage = BindingStage::Bind;
+                self.binding_cycles.insert(position, binding);
+            }
+            Err(text) => {
+                let profiles = Arc::clone(&self.world.profiles);
+                if let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) {
+                    let failure = Failure::Status(Status::error(text));
                     self.handle_binding_cycle_error(binding, framework, failure);
                 }
             }

@@ -66,6 +66,8 @@ pub(super) struct BindingCycle {
     pub since: Time,
     /// What comes next, or is under way.
     pub stage: BindingStage,
+    /// The first extender that has not been asked to bind.
+    pub next_binder: usize,
     /// Whether any PreBind plugin has work.
     pub has_pre_bind_work: bool,
     /// Set when a preemption cancels the pod in PreBind; the reason.

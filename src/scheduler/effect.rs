@@ -2,6 +2,7 @@
 
 use crate::api::objects::PodCondition;
 use crate::api::{NamespacedName, Str, Uid};
+use crate::framework::extender::ExtenderCall;
 
 use super::view::ObjectEvent;
 
@@ -48,6 +49,8 @@ pub enum EffectKind {
         /// Its uid.
         uid: Uid,
     },
+    /// Ask an extender. Answered by [`super::input::Input::ExtenderAnswered`].
+    CallExtender(ExtenderCall),
     /// Record a Kubernetes Event.
     Event(ObjectEvent),
 }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use crate::api::objects::{Node, Pod};
 use crate::api::{Kind, Object};
+use crate::config::Gate;
 use crate::framework::{
-    ClusterEvent, PodInfo, node_scheduling_properties_change, pod_scheduling_properties_change,
+    ActionType, ClusterEvent, EventResource, PodInfo, node_scheduling_properties_change,
+    pod_scheduling_properties_change,
 };
 
 use super::Scheduler;
@@ -25,8 +27,7 @@ impl Scheduler {
         match object {
             Object::Node(node) => self.add_node_to_cache(&node),
             Object::Pod(pod) => self.add_pod(pod),
-            // Plugins look the other kinds up when they need them.
-            _ => {}
+            other => self.tell_of(ActionType::ADD, None, Some(&other)),
         }
     }
 
@@ -53,7 +54,8 @@ impl Scheduler {
                 self.update_node_in_cache(old_node, new_node);
             }
             _ => {
-                self.world.objects.insert(new);
+                self.world.objects.insert(new.clone());
+                self.tell_of(ActionType::UPDATE, Some(&old), Some(&new));
             }
         }
     }
@@ -67,8 +69,23 @@ impl Scheduler {
         match object {
             Object::Node(node) => self.delete_node_from_cache(&node),
             Object::Pod(pod) => self.delete_pod(&pod),
-            // Plugins look the other kinds up when they need them.
-            _ => {}
+            other => self.tell_of(ActionType::DELETE, Some(&other), None),
+        }
+    }
+
+    /// Lets rejected pods judge a change of an object that is neither a node nor a pod, if some plugin has registered
+    /// for it. Most kinds are events to nobody: plugins look them up when they need them.
+    fn tell_of(&mut self, action: ActionType, old: Option<&Object>, new: Option<&Object>) {
+        let resource = match old.or(new).map(Object::kind) {
+            Some(Kind::DeviceClass) => EventResource::DeviceClass,
+            Some(Kind::PodGroup) if self.options.gates.is_enabled(Gate::GenericWorkload) => {
+                EventResource::PodGroup
+            }
+            _ => return,
+        };
+        let event = ClusterEvent::new(resource, action);
+        if self.world.profiles.values().any(|profile| profile.hints.is_of_interest(&event)) {
+            self.move_all(event, old, new, None);
         }
     }
 
@@ -139,8 +156,12 @@ impl Scheduler {
     }
 
     fn add_pod_to_scheduling_queue(&mut self, pod: Arc<Pod>) {
-        let changes = self.queue.add(&self.world.queue_env(), Arc::new(PodInfo::new(pod)));
+        let pod_info = Arc::new(PodInfo::with_options(Arc::clone(&pod), self.world.request_options));
+        let changes = self.queue.add(&self.world.queue_env(), pod_info);
         self.world.nominator.apply(&self.world.objects, changes);
+        if self.options.gates.is_enabled(Gate::GangScheduling) {
+            self.move_all(ClusterEvent::UNSCHEDULED_POD_ADD, None, Some(&Object::Pod(pod)), None);
+        }
     }
 
     fn update_pod_in_scheduling_queue(&mut self, old: &Arc<Pod>, new: &Arc<Pod>) {
@@ -154,7 +175,7 @@ impl Scheduler {
             }
             return;
         }
-        let pod_info = Arc::new(PodInfo::new(Arc::clone(new)));
+        let pod_info = Arc::new(PodInfo::with_options(Arc::clone(new), self.world.request_options));
         let changes = self.queue.update(&self.world.queue_env(), Some(old), pod_info);
         self.world.nominator.apply(&self.world.objects, changes);
         let nominated = &old.status.nominated_node_name;
@@ -205,13 +226,16 @@ impl Scheduler {
     }
 
     fn add_assigned_pod_to_cache(&mut self, pod: Arc<Pod>) {
-        let added = self.cache.add_pod(Arc::new(PodInfo::new(Arc::clone(&pod))));
+        let added =
+            self.cache.add_pod(Arc::new(PodInfo::with_options(Arc::clone(&pod), self.world.request_options)));
         self.note_cache_error(added);
         self.move_all(ClusterEvent::ASSIGNED_POD_ADD, None, Some(&Object::Pod(pod)), None);
     }
 
     fn update_assigned_pod_in_cache(&mut self, old: &Arc<Pod>, new: Arc<Pod>) {
-        let updated = self.cache.update_pod(old, Arc::new(PodInfo::new(Arc::clone(&new))));
+        let updated = self
+            .cache
+            .update_pod(old, Arc::new(PodInfo::with_options(Arc::clone(&new), self.world.request_options)));
         self.note_cache_error(updated);
         let events = pod_scheduling_properties_change(&new, old);
         let (old_object, new_object) = (Object::Pod(Arc::clone(old)), Object::Pod(new));

@@ -45,7 +45,7 @@ impl Scheduler {
                     self.queue.done(queued.uid());
                     return self.finish_failed(cycle, message, is_rejection, nominating_info);
                 }
-                pod_info = Arc::new(PodInfo::new(known));
+                pod_info = Arc::new(PodInfo::with_options(known, self.world.request_options));
                 queued.pod_info = Arc::clone(&pod_info);
                 let env = self.world.queue_env();
                 let uid = queued.uid().clone();

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Object, Uid};
 
+use crate::framework::extender::ExtenderAnswer;
+
 use super::effect::{ApiFailure, EffectId};
 
 /// Everything that can happen to the scheduler.
@@ -27,6 +29,13 @@ pub enum Input {
         id: EffectId,
         /// How.
         result: Result<(), ApiFailure>,
+    },
+    /// An extender has answered, or could not be reached.
+    ExtenderAnswered {
+        /// Which call.
+        id: EffectId,
+        /// What came back.
+        answer: ExtenderAnswer,
     },
     /// Nothing but time: backoffs end, the flush runs, Permit times out.
     Timeout,

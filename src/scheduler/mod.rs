@@ -19,6 +19,7 @@ mod binding_cycle;
 mod cycle;
 pub mod effect;
 mod event_handlers;
+mod extender_calls;
 mod failure;
 pub mod input;
 mod journal;
@@ -37,8 +38,10 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Digest, Digestible, ObjectStore, Str, Time, Uid};
 use crate::cache::Cache;
+use crate::config::FeatureGates;
+use crate::framework::extender::{Extender, ExtenderAnswer, ExtenderCall};
 use crate::framework::runtime::QueueingHintMap;
-use crate::framework::{Framework, HandleRequest, Snapshot};
+use crate::framework::{Framework, HandleRequest, RequestOptions, Snapshot};
 use crate::queue::{
     HintResult, MoveLogLevel, QueueMove, QueueName, QueueOptions, QueueProfile, SchedulingQueue,
 };
@@ -73,8 +76,12 @@ pub struct SchedulerOptions {
     pub percentage_of_nodes_to_score: i32,
     /// How the queue behaves.
     pub queue: QueueOptions,
+    /// The extenders, ignorable ones last.
+    pub extenders: Vec<Extender>,
     /// Whether the ranking of one attempt may serve the next pod (`OpportunisticBatching`).
     pub is_batching: bool,
+    /// The feature gates, for what the core itself decides by them; plugins are made with them.
+    pub gates: FeatureGates,
     /// How ties end.
     pub tie_break: TieBreak,
     /// Whether evidence of attempts is kept. Has no influence on any decision.
@@ -87,7 +94,9 @@ impl Default for SchedulerOptions {
             seed: 1,
             percentage_of_nodes_to_score: 0,
             queue: QueueOptions::default(),
+            extenders: Vec::new(),
             is_batching: true,
+            gates: FeatureGates::default(),
             tie_break: TieBreak::Random,
             is_tracing: true,
         }
@@ -118,6 +127,10 @@ pub struct Scheduler {
     next_start_node_index: usize,
     batches: BTreeMap<Str, Batch>,
     cycle: Option<Cycle>,
+    /// The questions that the attempt under way waits for, each with its answer once that has come.
+    questions: BTreeMap<EffectId, Option<(ExtenderCall, ExtenderAnswer)>>,
+    /// Whether the attempt under way goes on by itself once its questions are answered.
+    is_driving: bool,
     binding_cycles: Vec<BindingCycle>,
     preemption_runs: Vec<PreemptionRun>,
     pods_to_activate: Vec<Arc<Pod>>,
@@ -145,7 +158,10 @@ impl Scheduler {
             let name = framework.profile_name.clone();
             let sort = framework.plugins.queue_sort.first().cloned();
             queue_sort = Some(sort.ok_or_else(|| SchedulerError::NoQueueSort(name.to_string()))?);
-            let hints = QueueingHintMap::new(&framework);
+            let mut hints = QueueingHintMap::new(&framework);
+            if !options.extenders.is_empty() {
+                hints.register_every_event(extender_calls::EXTENDER_NAME);
+            }
             if by_name.insert(name.clone(), QueueProfile { framework, hints }).is_some() {
                 return Err(SchedulerError::DuplicateProfile(name.to_string()));
             }
@@ -154,13 +170,20 @@ impl Scheduler {
         let mut queue = SchedulingQueue::new(options.queue.clone(), queue_sort);
         queue.set_move_log_level(move_log_level(options.is_tracing));
         Ok(Self {
-            world: World::new(by_name, options.seed),
+            world: World::new(
+                by_name,
+                options.extenders.clone(),
+                options.seed,
+                RequestOptions::from_gates(&options.gates),
+            ),
             queue,
             cache: Cache::default(),
             options,
             next_start_node_index: 0,
             batches: BTreeMap::new(),
             cycle: None,
+            questions: BTreeMap::new(),
+            is_driving: false,
             binding_cycles: Vec::new(),
             preemption_runs: Vec::new(),
             pods_to_activate: Vec::new(),
@@ -187,6 +210,7 @@ impl Scheduler {
             Input::Updated { old, new } => self.object_updated(old, new),
             Input::Deleted(object) => self.object_deleted(object),
             Input::EffectDone { id, result } => self.effect_done(id, result),
+            Input::ExtenderAnswered { id, answer } => self.extender_answered(id, answer),
             Input::Timeout => {}
             Input::Command(command) => self.command(command),
         }
@@ -215,7 +239,7 @@ impl Scheduler {
 
     /// Whether an attempt can be made: one is under way, or a pod can be popped.
     pub fn can_schedule(&self) -> bool {
-        self.cycle.is_some() || self.queue.can_pop()
+        self.questions.is_empty() && (self.cycle.is_some() || self.queue.can_pop())
     }
 
     /// Whether an attempt has begun and not left the scheduling cycle.
@@ -262,6 +286,8 @@ impl Scheduler {
 
     fn command(&mut self, command: Command) {
         match command {
+            // An attempt that waits for an extender goes on when the answer comes.
+            Command::ScheduleOne | Command::NextPhase if !self.questions.is_empty() => {}
             Command::ScheduleOne => self.schedule_one(),
             Command::NextPhase => {
                 // A binding cycle that cannot go on must not hold the person up.
@@ -297,9 +323,15 @@ impl Scheduler {
         if let Some(cycle) = &mut self.cycle {
             cycle.is_stepped = false;
         }
-        while self.cycle.is_some() {
+        self.drive();
+    }
+
+    /// Does phase after phase until the scheduling cycle is over, or waits for an extender.
+    fn drive(&mut self) {
+        while self.cycle.is_some() && self.questions.is_empty() {
             self.next_phase(false);
         }
+        self.is_driving = self.cycle.is_some();
     }
 
     fn let_time_pass(&mut self) {
@@ -314,6 +346,9 @@ impl Scheduler {
             Some(PendingEffect::Bind { uid, plugin }) => self.bind_returned(&uid, plugin, result),
             Some(PendingEffect::Preemption { preemptor, victim }) => {
                 self.preemption_returned(&preemptor, &victim, result);
+            }
+            Some(PendingEffect::AttemptQuestion(_) | PendingEffect::ExtenderBind { .. }) => {
+                self.note_problem("the outcome of a call to an extender came without its answer");
             }
             Some(PendingEffect::ClearNomination) => {
                 if let Err(failure) = result {
@@ -331,6 +366,10 @@ impl Scheduler {
 
     /// Does what plugins have asked for.
     fn carry_out_requests(&mut self) {
+        // A phase that is given up has asked for nothing.
+        if self.world.answers.borrow().has_missing() {
+            return;
+        }
         for request in self.world.take_requests() {
             match request {
                 HandleRequest::AllowWaitingPod { uid, plugin } => {
@@ -442,7 +481,7 @@ impl Scheduler {
             batch.digest(&mut digest);
         }
         self.digest_cycles(&mut digest);
-        digest.len(self.effects.len()).len(self.pending_effects.len());
+        digest.len(self.effects.len()).len(self.pending_effects.len()).len(self.questions.len());
         for object in self.world.objects.iter() {
             let metadata = object.metadata();
             digest.str(object.kind().as_str()).str(&metadata.namespace).str(&metadata.name);

@@ -1,6 +1,7 @@
 //! Effects whose outcome the core waits for.
 
 use crate::api::{Str, Uid};
+use crate::framework::extender::ExtenderCall;
 
 /// What an effect was for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,15 @@ pub(super) enum PendingEffect {
         uid: Uid,
         /// The Bind plugin.
         plugin: &'static str,
+    },
+    /// It is a question of the attempt under way.
+    AttemptQuestion(ExtenderCall),
+    /// It lets an extender bind that pod.
+    ExtenderBind {
+        /// The pod.
+        uid: Uid,
+        /// The extender's position in the list.
+        extender: usize,
     },
     /// It marks or deletes a victim.
     Preemption {

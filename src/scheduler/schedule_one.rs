@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::api::Str;
+use crate::framework::extender::Extender;
 use crate::framework::{
     Code, Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, Status,
 };
@@ -45,6 +46,7 @@ impl Scheduler {
             return true;
         };
         let phase = cycle.next;
+        let before = self.before_questions(&cycle);
         let next = match phase {
             Phase::PreFilter => self.pre_filter(&mut cycle, framework),
             Phase::Filter => self.filter(&mut cycle, framework),
@@ -57,6 +59,11 @@ impl Scheduler {
             Phase::Permit => self.permit(&mut cycle, framework),
             Phase::Pop | Phase::WaitOnPermit | Phase::PreBind | Phase::Bind | Phase::PostBind => Next::Bind,
         };
+        if let Some(before) = before
+            && self.ask_questions(before)
+        {
+            return true;
+        }
         if cycle.trace.is_some() {
             let entries = cycle.state.entries().collect();
             cycle.note(|trace| {
@@ -233,6 +240,10 @@ impl Scheduler {
             // The error of this extra look is swallowed: the whole search follows.
             let passed = self.pass_filters(cycle, framework, &[position], 1, 0, &mut statuses, &mut evidence);
             self.note_statuses(cycle, statuses);
+            let passed = match passed {
+                Ok(feasible) => self.pass_extenders(cycle, framework, feasible, &mut evidence),
+                Err(status) => Err(status),
+            };
             if let Ok(feasible) = passed
                 && !feasible.is_empty()
             {
@@ -269,9 +280,17 @@ impl Scheduler {
         self.note_statuses(cycle, statuses);
         let n_processed = n_feasible + cycle.diagnosis.node_to_status.len();
         self.next_start_node_index = (self.next_start_node_index + n_processed) % n_nodes.max(1);
+        let passed = match passed {
+            Ok(feasible) => self.pass_extenders(cycle, framework, feasible, &mut evidence),
+            Err(status) => Err(status),
+        };
         cycle.note(|trace| trace.filter = Some(evidence));
         match passed {
             Ok(feasible) => {
+                if feasible.len() != n_feasible {
+                    let extender = Str::from(super::extender_calls::EXTENDER_NAME);
+                    cycle.diagnosis.unschedulable_plugins.insert(extender);
+                }
                 cycle.feasible = feasible;
                 self.after_filter(cycle, framework)
             }
@@ -281,7 +300,7 @@ impl Scheduler {
 
     /// Asks the profile's batch for a node, where pods can be signed.
     fn take_node_hint(&mut self, cycle: &mut Cycle, framework: &Framework) {
-        if !self.options.is_batching || !framework.can_sign_pods() {
+        if !self.options.is_batching || !self.world.extenders.is_empty() || !framework.can_sign_pods() {
             return;
         }
         cycle.signature = framework.sign_pod(cycle.queued.pod());
@@ -323,7 +342,9 @@ impl Scheduler {
         match cycle.feasible.len() {
             0 => self.no_node_is_left(cycle, framework),
             1 => Next::Phase(Phase::Select),
-            _ if framework.has_score_plugins() => Next::Phase(Phase::PreScore),
+            _ if framework.has_score_plugins() || !self.world.extenders.is_empty() => {
+                Next::Phase(Phase::PreScore)
+            }
             _ => Next::Phase(Phase::Select),
         }
     }
@@ -389,7 +410,9 @@ impl Scheduler {
 
     /// After how many feasible nodes the search ends (`numFeasibleNodesToFind`).
     fn num_feasible_nodes_to_find(&self, framework: &Framework, n_nodes: usize) -> usize {
-        if !framework.has_score_plugins() {
+        let extenders = &self.world.extenders;
+        let has_scoring = framework.has_score_plugins() || extenders.iter().any(Extender::is_prioritizer);
+        if !has_scoring && !extenders.iter().any(Extender::is_filter) {
             return 1;
         }
         if n_nodes < MIN_FEASIBLE_NODES_TO_FIND {
@@ -451,12 +474,14 @@ impl Scheduler {
     fn score(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let handle = self.world.handle(framework);
         match framework.run_score_plugins(&handle, &cycle.state, cycle.pod_info(), &cycle.feasible) {
-            Ok(scores) => {
+            Ok(mut scores) => {
+                let extenders = self.prioritize_with_extenders(cycle, framework, &mut scores.totals);
                 if cycle.trace.is_some() {
                     let evidence = ScoreTrace {
                         nodes: cycle.feasible.iter().map(|node| node.name().clone()).collect(),
                         skipped: cycle.state.skip_score_plugins.clone(),
                         scores: scores.clone(),
+                        extenders,
                     };
                     cycle.note(|trace| trace.score = Some(evidence));
                 }

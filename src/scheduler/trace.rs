@@ -190,6 +190,8 @@ pub struct ScoreTrace {
     pub skipped: BTreeSet<&'static str>,
     /// Raw, normalized and weighted scores, and totals.
     pub scores: ScoreOutcome,
+    /// What each extender adds to the total of each node.
+    pub extenders: Vec<(Str, Vec<i64>)>,
 }
 
 /// Why a node was chosen.

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::api::{ObjectStore, Rng, Str, Time};
+use crate::framework::extender::{Extender, ExtenderAnswers};
 use crate::framework::preemption::PreemptionState;
 use crate::framework::runtime::waiting_pods::WaitingPods;
-use crate::framework::{Framework, Handle, HandleRequest, Snapshot};
+use crate::framework::{Framework, Handle, HandleRequest, RequestOptions, Snapshot};
 use crate::queue::{Nominator, QueueEnv, QueueProfile};
 
 /// The readable part of the scheduler.
@@ -21,15 +22,24 @@ pub(super) struct World {
     pub nominator: Nominator,
     pub waiting_pods: WaitingPods,
     pub preemption: PreemptionState,
+    pub extenders: Arc<Vec<Extender>>,
+    pub answers: RefCell<ExtenderAnswers>,
     pub rng: RefCell<Rng>,
     pub requests: RefCell<Vec<HandleRequest>>,
     pub profiles: Arc<BTreeMap<Str, QueueProfile>>,
+    /// How requests are counted under the feature gates.
+    pub request_options: RequestOptions,
     /// Stands in where no profile is meant.
     no_framework: Arc<Framework>,
 }
 
 impl World {
-    pub fn new(profiles: BTreeMap<Str, QueueProfile>, seed: u64) -> Self {
+    pub fn new(
+        profiles: BTreeMap<Str, QueueProfile>,
+        extenders: Vec<Extender>,
+        seed: u64,
+        request_options: RequestOptions,
+    ) -> Self {
         Self {
             now: Time::ZERO,
             objects: ObjectStore::default(),
@@ -37,9 +47,12 @@ impl World {
             nominator: Nominator::default(),
             waiting_pods: WaitingPods::default(),
             preemption: PreemptionState::default(),
+            extenders: Arc::new(extenders),
+            answers: RefCell::default(),
             rng: RefCell::new(Rng::new(seed)),
             requests: RefCell::new(Vec::new()),
             profiles: Arc::new(profiles),
+            request_options,
             no_framework: Arc::new(Framework::default()),
         }
     }
@@ -54,6 +67,8 @@ impl World {
             framework,
             waiting_pods: &self.waiting_pods,
             preemption: &self.preemption,
+            extenders: &self.extenders,
+            answers: &self.answers,
             rng: &self.rng,
             requests: &self.requests,
         }

@@ -89,6 +89,8 @@ struct World {
     changes: Changes,
     log: LogLines,
     now: Duration,
+    /// The panes that are on the screen.
+    shown: Vec<PaneId>,
 }
 
 /// Where the focus is, and what belongs to that.
@@ -148,7 +150,7 @@ impl Shell {
             beside: PaneId::Cycle,
         };
         let log = LogLines { now: view.scheduler.now, ..LogLines::default() };
-        let world = World { view, changes: Changes::default(), log, now: Duration::ZERO };
+        let world = World { view, changes: Changes::default(), log, now: Duration::ZERO, shown: Vec::new() };
         let mut shell = Self {
             panes,
             focus: Focus { arrangement, came_from: None, filters: Default::default() },
@@ -675,6 +677,7 @@ fn pane_cx<'a>(world: &'a World, look: &'a Look, selected: Option<&'a Subject>, 
         now: world.now,
         selected,
         log: &world.log,
+        shown: &world.shown,
     }
 }
 

@@ -80,6 +80,9 @@ impl Cycle<'_> {
         let excluded = |node: &NodeInfo| {
             outcome.result.as_ref().is_some_and(|result| !result.node_names.contains(node.name()))
         };
+        if !outcome.status.is_success() && !outcome.status.is_rejected() {
+            return self.end_with_error(outcome.status.message());
+        }
         let mut diagnosis = Diagnosis { node_to_status: NodeToStatus::new(), ..Diagnosis::default() };
         let mut found = Vec::new();
         if outcome.status.is_success() {
@@ -180,7 +183,9 @@ impl Cycle<'_> {
             }
             let status = filter.filter(&handle, state, self.pod, node);
             if !status.is_success() {
-                row.insert(plugin.name().to_owned(), answer(&status));
+                // The row names the plugin, whether or not the plugin has named itself.
+                let answer = Answer { plugin: String::new(), ..answer(&status) };
+                row.insert(plugin.name().to_owned(), answer);
             }
         }
         if !row.is_empty() {

@@ -18,8 +18,18 @@ use case::Case;
 use compare::Tally;
 
 /// The families whose plugins are all here or mostly so.
-const FAMILIES: [&str; 8] =
-    ["images", "misc", "nodeaffinity", "preemption", "profiles", "resources", "scoring", "taints"];
+const FAMILIES: [&str; 10] = [
+    "images",
+    "misc",
+    "nodeaffinity",
+    "podaffinity",
+    "preemption",
+    "profiles",
+    "resources",
+    "scoring",
+    "spread",
+    "taints",
+];
 
 fn compare_all(cases: &BTreeMap<String, BTreeMap<String, String>>) -> Tally {
     let mut tally = Tally::default();

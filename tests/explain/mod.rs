@@ -233,7 +233,9 @@ fn a_plugin_of_somebodys_own_speaks_for_itself() {
         "node name is odd",
     );
     let mut trace = trace;
-    trace.filter.as_mut().map(|filter| filter.plugins.push("EvenNames"));
+    if let Some(filter) = &mut trace.filter {
+        filter.plugins.push("EvenNames");
+    }
     assert_eq!(
         explained(&trace, "EvenNames").text(),
         "EvenNames answered Unschedulable: node name is odd. Preemption may help."
@@ -356,7 +358,7 @@ fn the_verdict_grows_with_the_attempt() {
     );
     assert_eq!(
         verdict(Stage::Preempted),
-        "none of 12 nodes fits: 9 Insufficient cpu, 2 untolerated taint(s), 1 unschedulable; nominated to b-1"
+        "nominated to b-1; none of 12 nodes fits: 9 Insufficient cpu, 2 untolerated taint(s), 1 unschedulable"
     );
 }
 

@@ -1,9 +1,11 @@
 //! Attempts: what is tried, and what becomes of a pod that fits nowhere.
 
 use schedscope::api::Duration;
+use schedscope::scheduler::SchedulerOptions;
 use schedscope::scheduler::trace::{CycleOutcome, Phase, SelectionReason};
 
-use crate::support::world::{apply, drain, events, node, node_of, pod, pod_of, sandbox};
+use crate::support::test_plugins::Calls;
+use crate::support::world::{apply, build, drain, events, node, node_of, pod, pod_of, sandbox};
 
 #[test]
 fn a_pod_that_fits_is_bound_with_a_scheduled_event() {
@@ -135,4 +137,35 @@ fn an_unschedulable_pod_is_tried_again_after_five_minutes_without_a_reason() {
         simulator.scheduler().can_schedule(),
         "the flush runs every 30 s and takes pods older than 5 minutes"
     );
+}
+
+#[test]
+fn pods_that_are_alike_and_fill_their_nodes_share_one_ranking() {
+    let nodes: String = ["a", "b", "c"].map(|name| node(name, "4")).concat();
+    let pods: String = ["one", "two", "three"].map(|name| pod(name, "3", "", "")).concat();
+    // The default spread constraints make every pod one of its kind.
+    let config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- plugins: \
+                  {multiPoint: {disabled: [{name: PodTopologySpread}]}}\n";
+    let mut simulator = build(&(nodes + &pods), Some(config), &Calls::default(), SchedulerOptions::default());
+    let mut reasons = Vec::new();
+    while simulator.step_cycle() {
+        let trace = simulator.scheduler().view().cycle.unwrap();
+        reasons.push((trace.selection.as_ref().unwrap().reason, trace.filter.as_ref().unwrap().n_feasible()));
+    }
+    let expected =
+        [(SelectionReason::Tie, 3), (SelectionReason::BatchHint, 1), (SelectionReason::BatchHint, 1)];
+    assert_eq!(reasons, expected);
+    let hosts: std::collections::BTreeSet<String> =
+        ["one", "two", "three"].map(|name| node_of(&simulator, name)).into();
+    assert_eq!(hosts.len(), 3);
+}
+
+#[test]
+fn a_ranking_is_not_used_while_the_node_taken_last_has_room() {
+    let manifest = node("a", "8") + &node("b", "8") + &pod("one", "1", "", "") + &pod("two", "1", "", "");
+    let mut simulator = sandbox(&manifest);
+    simulator.step_cycle();
+    simulator.step_cycle();
+    let trace = simulator.scheduler().view().cycle.unwrap();
+    assert_eq!(trace.filter.as_ref().unwrap().n_feasible(), 2, "the whole search was made");
 }

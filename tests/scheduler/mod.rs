@@ -3,4 +3,5 @@
 mod attempts;
 mod binding;
 mod determinism;
+mod extenders;
 mod preemption;

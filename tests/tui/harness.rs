@@ -16,7 +16,7 @@ use schedscope::scheduler::view::View;
 use schedscope::tui::action::Action;
 use schedscope::tui::changes::Changes;
 use schedscope::tui::log_lines::LogLines;
-use schedscope::tui::panes::{Cx, Outcome, Pane, Subject};
+use schedscope::tui::panes::{Cx, Outcome, Pane, PaneId, Subject};
 use schedscope::tui::theme::{ColorDepth, Role, Theme};
 use schedscope::tui::widgets::frame;
 use schedscope::tui::widgets::glyphs::{ASCII, Glyphs, UNICODE};
@@ -33,13 +33,18 @@ pub struct Screen {
     pub changed: Changes,
     pub selected: Option<Subject>,
     pub log: LogLines,
+    pub shown: Vec<PaneId>,
     size: (u16, u16),
 }
 
 impl Screen {
     pub fn new(pane: impl Pane + 'static, view: View, width: u16, height: u16) -> Self {
+        Self::boxed(Box::new(pane), view, width, height)
+    }
+
+    pub fn boxed(pane: Box<dyn Pane>, view: View, width: u16, height: u16) -> Self {
         Self {
-            pane: Box::new(pane),
+            pane,
             view: fixture::session(view),
             theme: Theme::dark(ColorDepth::TrueColor),
             glyphs: UNICODE,
@@ -47,6 +52,7 @@ impl Screen {
             changed: Changes::default(),
             selected: None,
             log: LogLines::default(),
+            shown: Vec::new(),
             size: (width, height),
         }
     }
@@ -75,10 +81,6 @@ impl Screen {
         self
     }
 
-    pub fn resize(&mut self, width: u16, height: u16) {
-        self.size = (width, height);
-    }
-
     pub fn show(&mut self, view: View) {
         self.view = fixture::session(view);
     }
@@ -93,6 +95,7 @@ impl Screen {
             now: Duration::from_millis(100),
             selected: self.selected.as_ref(),
             log: &self.log,
+            shown: &self.shown,
         };
         (self.pane.as_mut(), cx)
     }
@@ -133,6 +136,22 @@ impl Screen {
         let inner = frame::frame(area, &mut buf, &title, border, cx.glyphs);
         pane.render(inner, &mut buf, &cx);
         buf
+    }
+
+    /// Whether the pane, drawn into the middle of a larger buffer, leaves everything around it alone. Its own
+    /// frame is around it, on which it may put dividers and scrollbars.
+    pub fn stays_inside(&mut self) -> bool {
+        let (width, height) = self.size;
+        let area = Rect::new(0, 0, width + 20, height + 10);
+        let inner = Rect::new(10, 5, width, height);
+        let mut buf = Buffer::empty(area);
+        for cell in &mut buf.content {
+            cell.set_symbol("#");
+        }
+        let (pane, cx) = self.split();
+        pane.render(inner, &mut buf, &cx);
+        let is_inside = |x: u16, y: u16| inner.contains(Position::new(x, y));
+        area.positions().all(|at| is_inside(at.x, at.y) || buf[at].symbol() == "#")
     }
 
     /// What stands on it.

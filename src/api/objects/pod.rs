@@ -55,6 +55,11 @@ impl Pod {
         self.metadata.deletion_timestamp.is_some()
     }
 
+    /// The name of its group, if it has one.
+    pub fn pod_group_name(&self) -> Option<&Str> {
+        self.spec.scheduling_group.as_ref().map(|group| &group.pod_group_name)
+    }
+
     /// The condition of that type, if the status has it.
     pub fn condition(&self, type_: &str) -> Option<&PodCondition> {
         self.status.conditions.iter().find(|condition| condition.type_ == type_)
@@ -103,6 +108,12 @@ pub struct PodSpec {
     pub host_users: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub termination_grace_period_seconds: Option<i64>,
+    /// The claims for devices that its containers may use (KEP-4381).
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub resource_claims: Vec<PodResourceClaim>,
+    /// The group that it is scheduled with (KEP-4671).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduling_group: Option<PodSchedulingGroup>,
     /// Volumes, kept as they came: the volume plugins read them, ImageLocality reads image volumes.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<IndexMap<String, serde_json::Value>>,
@@ -131,6 +142,9 @@ pub struct PodStatus {
     /// Resources of the pod as a whole that are in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceRequirements>,
+    /// The claims that were generated from templates.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub resource_claim_statuses: Vec<PodResourceClaimStatus>,
 }
 
 /// A condition of a pod.
@@ -219,6 +233,39 @@ pub struct PodSchedulingGate {
     /// The gate's name.
     #[serde(default, deserialize_with = "nullable")]
     pub name: String,
+}
+
+/// The group of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields are those of the Kubernetes API reference")]
+pub struct PodSchedulingGroup {
+    #[serde(default, deserialize_with = "nullable_str", skip_serializing_if = "str_is_empty")]
+    pub pod_group_name: Str,
+}
+
+/// A claim for devices, by its name or by the template that it is made from.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields are those of the Kubernetes API reference")]
+pub struct PodResourceClaim {
+    #[serde(default, deserialize_with = "nullable")]
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_claim_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_claim_template_name: Option<String>,
+}
+
+/// The claim that was made from a template; without a name none was needed.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields are those of the Kubernetes API reference")]
+pub struct PodResourceClaimStatus {
+    #[serde(default, deserialize_with = "nullable")]
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_claim_name: Option<String>,
 }
 
 /// A toleration. An empty operator means `Equal`; an empty effect tolerates all effects.

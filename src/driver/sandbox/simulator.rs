@@ -4,10 +4,12 @@
 //! its own deeds no earlier than a real one would. Nothing here reads a clock; whoever owns the driver moves time.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
 use crate::driver::session::Edit;
 use crate::framework::Framework;
+use crate::framework::extender::{ExtenderAnswer, ExtenderCall};
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
 use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
@@ -16,6 +18,22 @@ use super::api::{ApiError, SandboxApi, WatchEvent};
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
 const TICK: Duration = Duration::from_micros(1);
+
+/// How calls to extenders are made.
+pub trait ExtenderTransport: std::fmt::Debug + Send + Sync {
+    /// Makes the call and waits for what comes of it.
+    fn call(&self, call: &ExtenderCall) -> ExtenderAnswer;
+}
+
+/// Nobody is there to be called.
+#[derive(Clone, Copy, Debug, Default)]
+struct NoTransport;
+
+impl ExtenderTransport for NoTransport {
+    fn call(&self, call: &ExtenderCall) -> ExtenderAnswer {
+        ExtenderAnswer::Failed(format!("Post {:?}: extenders are not called here", call.url))
+    }
+}
 
 /// A simulated cluster with its scheduler.
 #[derive(Clone, Debug)]
@@ -26,6 +44,7 @@ pub struct Simulator {
     start: Time,
     /// Deeds that the core has asked for and that are not done.
     effects: VecDeque<Effect>,
+    transport: Arc<dyn ExtenderTransport>,
 }
 
 impl Simulator {
@@ -45,7 +64,9 @@ impl Simulator {
         let is_pending =
             |object: &Object| matches!(object, Object::Pod(pod) if !pod.is_assigned() && !pod.is_terminal());
         let (pending, settled): (Vec<_>, Vec<_>) = api.objects().iter().partition(is_pending);
-        let mut simulator = Self { scheduler, api, now: start, start, effects: VecDeque::new() };
+        let effects = VecDeque::new();
+        let transport = Arc::new(NoTransport);
+        let mut simulator = Self { scheduler, api, now: start, start, effects, transport };
         for object in settled {
             simulator.handle(Input::Added(object));
         }
@@ -55,6 +76,13 @@ impl Simulator {
         }
         simulator.settle();
         Ok(simulator)
+    }
+
+    /// The same with extenders called by `transport`.
+    #[must_use]
+    pub fn with_transport(mut self, transport: Arc<dyn ExtenderTransport>) -> Self {
+        self.transport = transport;
+        self
     }
 
     /// The scheduler.
@@ -193,6 +221,11 @@ impl Simulator {
     fn carry_out(&mut self, Effect { id, kind }: Effect) {
         let result = match kind {
             EffectKind::Event(_) => return,
+            EffectKind::CallExtender(call) => {
+                let answer = self.transport.call(&call);
+                self.handle(Input::ExtenderAnswered { id, answer });
+                return;
+            }
             EffectKind::Bind { pod, uid, node } => self.api.bind(&pod, &uid, &node, self.now),
             EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name } => {
                 self.api.patch_pod_status(&pod, &uid, condition, nominated_node_name, self.now)

@@ -4,10 +4,13 @@
 //! an [`ExtenderCall`], which the core hands out as an effect and the driver performs; what came of it returns as
 //! an [`ExtenderAnswer`]. When an extender is asked, and what follows from its answer, is the scheduler's affair.
 
+mod answers;
 mod go_json;
 mod results;
 mod schema;
 mod wire;
+
+pub use answers::ExtenderAnswers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

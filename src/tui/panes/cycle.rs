@@ -9,6 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::StatefulWidget;
 use tui_tree_widget::{Tree, TreeItem, TreeState};
 
 use super::find::Find;
@@ -25,8 +26,10 @@ use crate::tui::theme::Role;
 use crate::tui::widgets::table::selection;
 use crate::tui::widgets::{frame, text};
 
-/// How wide the names of phases are, and of plugins one level below.
+/// How wide the names of phases are.
 const PHASE_WIDTH: usize = 13;
+/// How wide the names of plugins are where there is room.
+const PLUGIN_WIDTH: usize = 18;
 /// The least columns that a tree can be drawn in: its indentation.
 const MIN_WIDTH: u16 = 10;
 
@@ -47,20 +50,22 @@ pub struct CyclePane {
     tree: TreeState<RowId>,
     /// Where the tree was last drawn.
     area: Rect,
+    /// The attempt and the phase that were drawn last.
+    shown: Option<(u64, Phase)>,
 }
 
 impl Default for CyclePane {
     fn default() -> Self {
         let mut tree = TreeState::default();
-        for phase in Phase::ALL {
+        for phase in Phase::ALL.into_iter().filter(|phase| *phase != Phase::PreScore) {
             tree.open(vec![RowId::Phase(phase)]);
         }
-        Self { find: Find::default(), tree, area: Rect::default() }
+        Self { find: Find::default(), tree, area: Rect::default(), shown: None }
     }
 }
 
 impl CyclePane {
-    /// With all phases unfolded and nothing selected.
+    /// With the phases unfolded and nothing selected.
     pub fn new() -> Self {
         Self::default()
     }
@@ -170,8 +175,9 @@ impl Pane for CyclePane {
         if header > 0 {
             render_verdict(Rect { height: 1, ..area }, buf, trace, cx);
         }
-        self.area = Rect { y: area.y + header, height: area.height - header, ..area };
-        let drawer = TreeDrawer { trace, find: &self.find, width: usize::from(area.width), cx };
+        let (y, height) = (area.y + header, area.height - header);
+        self.area = Rect { x: area.x + 1, y, width: area.width - 1, height };
+        let drawer = TreeDrawer { trace, find: &self.find, width: usize::from(self.area.width), cx };
         let items = drawer.items();
         // The identifiers of siblings differ by construction.
         let Ok(tree) = Tree::new(&items) else { return };
@@ -181,7 +187,13 @@ impl Pane for CyclePane {
             .node_closed_symbol(&closed)
             .node_no_children_symbol("  ")
             .highlight_style(selection(cx));
-        ratatui::widgets::StatefulWidget::render(tree, self.area, buf, &mut self.tree);
+        if self.shown != Some((trace.number, trace.phase)) {
+            self.shown = Some((trace.number, trace.phase));
+            // The widget scrolls no further than to the last row that it has drawn, so it must have drawn these.
+            StatefulWidget::render(tree.clone(), self.area, &mut Buffer::empty(self.area), &mut self.tree);
+            show_phase(&mut self.tree, &items, trace.phase, usize::from(height));
+        }
+        StatefulWidget::render(tree, self.area, buf, &mut self.tree);
         let n_rows = self.tree.flatten(&items).len();
         frame::scrollbar(self.area, buf, self.tree.get_offset(), n_rows, cx);
     }
@@ -239,6 +251,22 @@ fn render_verdict(area: Rect, buf: &mut Buffer, trace: &CycleTrace, cx: &Cx<'_>)
     }
     let verdict = explain::verdict_so_far(trace);
     text::put(buf, area.x + 1, area.y, room, &verdict, cx.theme.style(role), cx.glyphs);
+}
+
+/// Scrolls, no further than needed, so that the rows of a phase are visible, and the row after them.
+fn show_phase(tree: &mut TreeState<RowId>, items: &[Item], phase: Phase, height: usize) {
+    let rows: Vec<RowId> =
+        tree.flatten(items).into_iter().filter_map(|row| row.identifier.first().cloned()).collect();
+    let is_of_phase = |row: &RowId| *row == RowId::Phase(phase);
+    let Some(first) = rows.iter().position(is_of_phase) else { return };
+    let last = rows.iter().rposition(is_of_phase).unwrap_or(first);
+    let end = (last + 2).min(rows.len());
+    let offset = tree.get_offset().min(rows.len().saturating_sub(height));
+    let wanted = offset.max(end.saturating_sub(height)).min(first);
+    tree.scroll_up(tree.get_offset().saturating_sub(wanted));
+    if wanted > tree.get_offset() {
+        tree.scroll_down(wanted - tree.get_offset());
+    }
 }
 
 fn candidates(trace: &CycleTrace) -> &[Candidate] {
@@ -428,22 +456,14 @@ impl TreeDrawer<'_> {
         }
     }
 
-    /// How wide the column of plugin names is at that depth.
-    fn name_width<'p>(&self, plugins: impl Iterator<Item = &'p str>) -> usize {
-        let widest = plugins.map(text::width).max().unwrap_or_default();
-        widest.min(self.width.saturating_sub(6) / 2).max(8)
+    /// How wide the column of plugin names is.
+    fn name_width(&self) -> usize {
+        PLUGIN_WIDTH.min(self.width.saturating_sub(6) / 2).max(8)
     }
 
     /// A row for a plugin: sign, name, what is counted, and a reason.
-    fn plugin(
-        &self,
-        phase: Phase,
-        plugin: &str,
-        code: Code,
-        count: &str,
-        note: &str,
-        name_width: usize,
-    ) -> Option<Item> {
+    fn plugin(&self, phase: Phase, plugin: &str, code: Code, count: &str, note: &str) -> Option<Item> {
+        let name_width = self.name_width();
         if !self.find.matches([plugin, phase.as_str(), note]) {
             return None;
         }
@@ -477,7 +497,6 @@ impl TreeDrawer<'_> {
     }
 
     fn verdicts(&self, phase: Phase, verdicts: &[PluginVerdict]) -> Vec<Item> {
-        let name_width = self.name_width(verdicts.iter().map(|verdict| verdict.plugin));
         verdicts
             .iter()
             .filter_map(|verdict| {
@@ -487,38 +506,35 @@ impl TreeDrawer<'_> {
                     (None, Code::Skip) => String::from("skip"),
                     (None, _) => verdict.status.message(),
                 };
-                self.plugin(phase, verdict.plugin, code, "", &note, name_width)
+                self.plugin(phase, verdict.plugin, code, "", &note)
             })
             .collect()
     }
 
     fn filters(&self, filter: &FilterTrace) -> Vec<Item> {
         let rejections = filter.rejections();
-        let name_width = self.name_width(filter.plugins.iter().copied());
         let count_width = rejections.iter().map(|(_, n, _)| n.to_string().len()).max().unwrap_or(1);
         filter
             .plugins
             .iter()
             .filter_map(|plugin| {
                 if filter.skipped.contains(plugin) {
-                    return self.plugin(Phase::Filter, plugin, Code::Skip, "", "skip", name_width);
+                    return self.plugin(Phase::Filter, plugin, Code::Skip, "", "skip");
                 }
                 let Some((_, n, reason)) = rejections.iter().find(|(name, ..)| name == plugin) else {
-                    return self.plugin(Phase::Filter, plugin, Code::Success, "", "", name_width);
+                    return self.plugin(Phase::Filter, plugin, Code::Success, "", "");
                 };
                 let code = softest_code(filter, plugin);
                 let nodes = if *n == 1 { "node " } else { "nodes" };
                 let count = format!("{n:>count_width$} {nodes}");
                 let reason = explain::short_reason(reason);
-                self.plugin(Phase::Filter, plugin, code, &count, reason, name_width)
+                self.plugin(Phase::Filter, plugin, code, &count, reason)
             })
             .collect()
     }
 
     fn scores(&self, score: &ScoreTrace) -> Vec<Item> {
         let skipped = score.skipped.iter().copied();
-        let name_width =
-            self.name_width(score.scores.plugins.iter().map(|scores| scores.plugin).chain(skipped.clone()));
         let rows = score.scores.plugins.iter().filter_map(|scores| {
             let (low, high) = range(scores)?;
             let times = format!("{}{}", self.cx.glyphs.times, scores.weight);
@@ -528,10 +544,9 @@ impl TreeDrawer<'_> {
                 Some(node) => format!("{low} to {high}, {node} ahead"),
                 None => format!("{low} to {high}"),
             };
-            self.plugin(Phase::Score, scores.plugin, Code::Success, &count, &note, name_width)
+            self.plugin(Phase::Score, scores.plugin, Code::Success, &count, &note)
         });
-        let skips = skipped
-            .filter_map(|plugin| self.plugin(Phase::Score, plugin, Code::Skip, "", "skip", name_width));
+        let skips = skipped.filter_map(|plugin| self.plugin(Phase::Score, plugin, Code::Skip, "", "skip"));
         rows.chain(skips).collect()
     }
 

@@ -356,7 +356,7 @@ impl LineDrawer<'_> {
     }
 
     fn text_width(&self) -> u16 {
-        self.area.width.saturating_sub(self.text_start())
+        self.area.width.saturating_sub(self.text_start() + 1)
     }
 
     fn draw(&self, entry: &Entry, y: u16, side: usize, buf: &mut Buffer) {

@@ -204,6 +204,8 @@ pub struct Cx<'a> {
     pub selected: Option<&'a Subject>,
     /// What the program itself logged.
     pub log: &'a LogLines,
+    /// The panes that are on the screen.
+    pub shown: &'a [PaneId],
 }
 
 impl Cx<'_> {

@@ -509,11 +509,19 @@ impl NodeDrawer<'_> {
             if is_cordoned && taint.key.as_ref() == CORDON_TAINT {
                 continue;
             }
-            let role = match taint.effect.as_str() {
-                "PreferNoSchedule" => Role::Muted,
-                _ => Role::StatusUnschedulable,
+            let (sign, role) = match taint.effect.as_str() {
+                "PreferNoSchedule" => ("~", Role::Muted),
+                "NoExecute" => ("!", Role::StatusUnresolvable),
+                _ => ("", Role::StatusUnschedulable),
             };
-            push(text::span(taint.to_string(), self.style(role)));
+            let shown = if self.shape.has_pods_bar {
+                taint.to_string()
+            } else if taint.value.is_empty() {
+                format!("{sign}{}", taint.key)
+            } else {
+                format!("{sign}{}={}", taint.key, taint.value)
+            };
+            push(text::span(shown, self.style(role)));
         }
         for used in explain::resource_uses(info).iter().skip(3) {
             let name = used.resource.rsplit('/').next().unwrap_or(&used.resource);

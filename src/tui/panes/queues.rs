@@ -61,6 +61,7 @@ pub struct QueuesPane {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Layout {
     area: Rect,
+    n_sections: usize,
     heights: [u16; N_SECTIONS],
 }
 
@@ -71,14 +72,19 @@ struct Rows<'v> {
 }
 
 impl<'v> Rows<'v> {
-    fn new(view: &'v View, find: &Find) -> Self {
+    fn new(cx: &Cx<'v>, find: &Find) -> Self {
+        let view: &'v View = &cx.view.scheduler;
         fn texts(row: &QueueRow) -> Vec<&str> {
             let mut texts = pod_texts(&row.pod).to_vec();
             texts.extend(row.unschedulable_plugins.iter().chain(&row.gated_by).map(AsRef::as_ref));
             texts
         }
-        let waiting = Shown::of(find, &view.waiting, |row| pod_texts(&row.pod));
-        let binding = Shown::of(find, &view.binding, |row| pod_texts(&row.pod));
+        // What has a pane of its own on the screen is not said twice.
+        let has_pane = cx.shown.contains(&PaneId::Waiting);
+        let waiting = if has_pane { &[][..] } else { &view.waiting };
+        let binding = if has_pane { &[][..] } else { &view.binding };
+        let waiting = Shown::of(find, waiting, |row| pod_texts(&row.pod));
+        let binding = Shown::of(find, binding, |row| pod_texts(&row.pod));
         let n_waiting = view.waiting.len();
         let in_flight = match (waiting, binding) {
             (Shown::All(a), Shown::All(b)) => Shown::All(a + b),
@@ -158,6 +164,15 @@ impl<'v> Rows<'v> {
     }
 }
 
+/// How many sections are shown in that height.
+fn n_sections(height: u16, cx: &Cx<'_>) -> usize {
+    match height {
+        0..=4 => 1,
+        IN_FLIGHT_FROM_HEIGHT.. if !cx.shown.contains(&PaneId::Waiting) => N_SECTIONS,
+        _ => N_SECTIONS - 1,
+    }
+}
+
 fn pod_texts(pod: &Pod) -> [&str; 2] {
     [&pod.metadata.name, &pod.metadata.namespace]
 }
@@ -197,7 +212,7 @@ impl Pane for QueuesPane {
 
     fn title(&self, cx: &Cx<'_>) -> Line<'static> {
         let view = &cx.view.scheduler;
-        let mut title = section_title(Section::Active, &Rows::new(view, &self.find), cx);
+        let mut title = section_title(Section::Active, &Rows::new(cx, &self.find), cx);
         if !view.active_q.is_empty() {
             let why = format!(" {} {}", cx.glyphs.dot, explain::first_in_queue(view));
             title.spans.push(text::span(why, cx.theme.style(Role::Muted)));
@@ -220,7 +235,7 @@ impl Pane for QueuesPane {
     }
 
     fn handle(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
-        let rows = Rows::new(&cx.view.scheduler, &self.find);
+        let rows = Rows::new(cx, &self.find);
         self.sync(&rows);
         match action {
             Action::NextSection => self.go_to_section(&rows, true),
@@ -245,10 +260,11 @@ impl Pane for QueuesPane {
         if area.is_empty() {
             return;
         }
-        let rows = Rows::new(&cx.view.scheduler, &self.find);
+        let rows = Rows::new(cx, &self.find);
         self.sync(&rows);
         let needs = Section::ALL.map(|section| u16::try_from(rows.len(section)).unwrap_or(u16::MAX));
-        self.layout = self.layout.adapted(area, needs);
+        let n_sections = n_sections(area.height, cx);
+        self.layout = self.layout.adapted(area, n_sections, needs);
         // Pages are as long as the section that the selection is in.
         let selected = self.cursor.index().and_then(|index| rows.locate(index));
         if let Some((section, _)) = selected {
@@ -272,7 +288,7 @@ impl Pane for QueuesPane {
     }
 
     fn hit(&mut self, position: Position, cx: &Cx<'_>) -> Outcome {
-        let rows = Rows::new(&cx.view.scheduler, &self.find);
+        let rows = Rows::new(cx, &self.find);
         self.sync(&rows);
         let mut y = self.layout.area.y;
         for section in Section::ALL {
@@ -347,15 +363,12 @@ impl QueuesPane {
 impl Layout {
     /// The heights for that area and that many rows. Sections keep what they have; one that needs more takes from
     /// those that have lines to spare, and gives nothing back until another needs it.
-    fn adapted(self, area: Rect, needs: [u16; N_SECTIONS]) -> Self {
-        let n_sections = if area.height >= IN_FLIGHT_FROM_HEIGHT { N_SECTIONS } else { N_SECTIONS - 1 };
+    fn adapted(self, area: Rect, n_sections: usize, needs: [u16; N_SECTIONS]) -> Self {
         let n_dividers = u16::try_from(n_sections - 1).unwrap_or(0);
         let room = area.height.saturating_sub(n_dividers);
-        let mut layout = if self.area.height == area.height {
-            Self { area, heights: self.heights }
-        } else {
-            Self { area, heights: Self::shares(room, n_sections) }
-        };
+        let is_same = self.area.height == area.height && self.n_sections == n_sections;
+        let heights = if is_same { self.heights } else { Self::shares(room, n_sections) };
+        let mut layout = Self { area, n_sections, heights };
         for section in 0..n_sections {
             while layout.heights[section] < needs[section] {
                 let spare = |at: &usize| layout.heights[*at].saturating_sub(needs[*at].max(1));
@@ -456,7 +469,7 @@ fn columns(section: Section, width: u16) -> Vec<Column> {
         }
         Section::Backoff => {
             columns.push(pod);
-            if width >= 48 {
+            if width >= 60 {
                 columns.push(priority);
             }
             if width >= 32 {
@@ -469,7 +482,7 @@ fn columns(section: Section, width: u16) -> Vec<Column> {
         }
         Section::Unschedulable => {
             columns.push(pod);
-            if width >= 48 {
+            if width >= 60 {
                 columns.push(priority);
             }
             columns.push(Column::left("why", Width::Fixed((width * 2 / 5).min(40))));
@@ -658,22 +671,24 @@ mod tests {
 
     #[test]
     fn every_section_has_a_line_as_long_as_there_are_lines() {
-        for height in 0..60 {
-            let layout = Layout::default().adapted(area(height), [0; 4]);
-            let n_sections = if height >= IN_FLIGHT_FROM_HEIGHT { 4 } else { 3 };
-            let sum: u16 = layout.heights.iter().sum();
-            assert_eq!(sum, height.saturating_sub(n_sections - 1), "{height}");
-            if height > 2 * n_sections {
-                assert!(layout.heights.iter().take(usize::from(n_sections)).all(|height| *height > 0));
+        for height in 0..60_u16 {
+            for n_sections in [3, 4] {
+                let layout = Layout::default().adapted(area(height), n_sections, [0; 4]);
+                let n_dividers = u16::try_from(n_sections - 1).unwrap_or(0);
+                let sum: u16 = layout.heights.iter().sum();
+                assert_eq!(sum, height.saturating_sub(n_dividers), "{height}");
+                if height > 2 * n_dividers + 2 {
+                    assert!(layout.heights.iter().take(n_sections).all(|height| *height > 0));
+                }
             }
         }
     }
 
     #[test]
     fn a_long_section_borrows_and_boundaries_stay_when_rows_go() {
-        let first = Layout::default().adapted(area(15), [2, 1, 1, 0]);
-        let grown = first.adapted(area(15), [9, 1, 1, 0]);
+        let first = Layout::default().adapted(area(15), 3, [2, 1, 1, 0]);
+        let grown = first.adapted(area(15), 3, [9, 1, 1, 0]);
         assert_eq!(grown.heights, [9, 2, 2, 0]);
-        assert_eq!(grown.adapted(area(15), [1, 1, 1, 0]), grown);
+        assert_eq!(grown.adapted(area(15), 3, [1, 1, 1, 0]), grown);
     }
 }

@@ -95,10 +95,8 @@ fn who_blocks(view: &View) -> String {
             n => format!("no pod is held; {n} are being bound"),
         };
     };
-    let n = view.waiting.len();
-    let pods = if n == 1 { "1 pod is held" } else { &format!("{n} pods are held") };
     let left = human_duration(deadline.saturating_since(view.now));
-    format!("{pods} at Permit; {plugin} gives up first, in {left}")
+    format!("{plugin} gives up first, in {left}")
 }
 
 impl Pane for WaitingPane {

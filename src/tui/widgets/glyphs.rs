@@ -7,7 +7,7 @@ use ratatui::symbols::border;
 
 use crate::framework::Code;
 
-/// A set of signs. Each is one column wide unless it says otherwise.
+/// A set of signs. Each is one column wide, but for the arrow in ASCII.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glyphs {
     /// Whether only ASCII is used.
@@ -26,7 +26,7 @@ pub struct Glyphs {
     pub skip: &'static str,
     /// Waits for something outside.
     pub pending: &'static str,
-    /// A gate (two columns in Unicode).
+    /// A gate.
     pub gate: &'static str,
     /// What is cut off ends with it.
     pub ellipsis: &'static str,
@@ -82,7 +82,7 @@ pub const UNICODE: Glyphs = Glyphs {
     wait: "◔",
     skip: "·",
     pending: "…",
-    gate: "⛔",
+    gate: "⊖",
     ellipsis: "…",
     dot: "·",
     times: "×",

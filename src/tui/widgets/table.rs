@@ -325,6 +325,7 @@ mod tests {
             now: Duration::ZERO,
             selected: None,
             log: &LogLines::default(),
+            shown: &[],
         });
     }
 

@@ -116,7 +116,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
         let paragraph = clean(paragraph.strip_suffix('\r').unwrap_or(paragraph));
         let mut line = String::new();
         let mut used = 0;
-        for word in paragraph.split_word_bounds() {
+        for word in words(&paragraph) {
             let word_width = word.width();
             if used + word_width <= columns {
                 line.push_str(word);
@@ -141,6 +141,18 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
         lines.push(line.trim_end().to_owned());
     }
     lines
+}
+
+/// Words and the blanks between them, by turns.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let is_blank = rest.chars().next()?.is_whitespace();
+        let end = rest.find(|c: char| c.is_whitespace() != is_blank).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        rest = after;
+        Some(word)
+    })
 }
 
 /// A span of text from outside, cleaned.
@@ -249,6 +261,7 @@ mod tests {
     fn wrapping_breaks_at_blanks_and_keeps_line_feeds() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrap("4000m (2800m asked for).", 12), ["4000m (2800m", "asked for)."]);
         assert_eq!(wrap("a\n\nb\x1b", 9), ["a", "", "b\\x1b"]);
         assert_eq!(wrap("世界", 1), ["世", "界", ""]);
     }

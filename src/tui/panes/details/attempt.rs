@@ -210,7 +210,7 @@ fn scores(page: &mut Page, trace: &CycleTrace, plugin: &str) {
 }
 
 fn preemption(page: &mut Page, evidence: &PreemptionEvidence) {
-    page.text(format!("{}.", explain::preemption(evidence)), Role::Text);
+    page.text(explain::preemption(evidence), Role::Text);
     if !evidence.candidates.is_empty() {
         page.heading("candidates");
         for candidate in &evidence.candidates {

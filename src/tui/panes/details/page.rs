@@ -10,7 +10,8 @@ use crate::tui::panes::find::Find;
 use crate::tui::theme::Role;
 use crate::tui::widgets::{bar, text};
 
-/// The widest label.
+/// The narrowest and the widest column of labels.
+const LABEL_MIN: usize = 8;
 const LABEL_MAX: usize = 16;
 /// The least width of a value beside its label; below that it goes under it.
 const VALUE_MIN: usize = 14;
@@ -83,23 +84,25 @@ impl Page {
 
     /// The page in lines of `width` columns; with something to find, the lines that have it.
     pub(super) fn lines(&self, width: usize, find: &Find, cx: &Cx<'_>) -> Vec<Line<'static>> {
-        let drawer = PageDrawer { width, label_width: self.label_width(width), find, cx };
         let mut lines = Vec::new();
-        for block in &self.blocks {
-            drawer.draw(block, &mut lines);
+        for section in self.blocks.split_inclusive(|block| matches!(block, Block::Heading(_))) {
+            let drawer = PageDrawer { width, label_width: label_width(section, width), find, cx };
+            for block in section {
+                drawer.draw(block, &mut lines);
+            }
         }
         lines
     }
+}
 
-    /// One width for all labels, so that values stand below one another.
-    fn label_width(&self, width: usize) -> usize {
-        let labels = self.blocks.iter().filter_map(|block| match block {
-            Block::Item(label, ..) => Some(text::width(label)),
-            Block::Use(used) => Some(text::width(&used.resource)),
-            _ => None,
-        });
-        labels.max().unwrap_or_default().min(LABEL_MAX).min(width / 3)
-    }
+/// One width for the labels of a section, so that values stand below one another.
+fn label_width(section: &[Block], width: usize) -> usize {
+    let labels = section.iter().filter_map(|block| match block {
+        Block::Item(label, ..) => Some(text::width(label)),
+        Block::Use(used) => Some(text::width(&used.resource)),
+        _ => None,
+    });
+    labels.max().unwrap_or_default().clamp(LABEL_MIN, LABEL_MAX).min(width / 3)
 }
 
 struct PageDrawer<'a> {

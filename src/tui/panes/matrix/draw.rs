@@ -27,6 +27,9 @@ const TOTAL: u16 = 5;
 /// The widest head of a column.
 const HEADER_MAX: u16 = 24;
 
+/// Makes a plugin's name as short as it must be.
+type Shorten = fn(&str) -> &str;
+
 /// Where everything stands.
 #[derive(Clone, Debug)]
 pub(super) struct Geometry {
@@ -66,7 +69,7 @@ impl Drawer<'_> {
     }
 
     /// The heads of the columns in one of three lengths.
-    fn headers(&self, form: fn(&str) -> &str) -> Vec<String> {
+    fn headers(&self, form: Shorten) -> Vec<String> {
         match self.look.kind {
             CellKind::Filter => self
                 .trace
@@ -109,7 +112,7 @@ impl Drawer<'_> {
             CellKind::Score if room < 40 => (TOTAL, TOTALS),
             CellKind::Score => (TOTALS, TOTALS),
         };
-        let forms: [(fn(&str) -> &str, u16); 3] =
+        let forms: [(Shorten, u16); 3] =
             [(|name| name, good_tail), (names::medium, good_tail.min(20)), (names::short, least_tail)];
         let mut headers = Vec::new();
         let mut tail_width = 0;
@@ -227,7 +230,8 @@ impl Drawer<'_> {
             text::put(buf, x - 1, y, 1, glyphs.more_left, muted, glyphs);
         }
         if let Some((_, x, width)) = geometry.columns.last().filter(|_| geometry.hides_right) {
-            text::put(buf, x + width, y, 1, glyphs.more_right, muted, glyphs);
+            let x = (x + width).min(area.right() - 1);
+            text::put(buf, x, y, 1, glyphs.more_right, muted, glyphs);
         }
         self.rule(y, buf, geometry);
         if let Some((x, width)) = geometry.tail {

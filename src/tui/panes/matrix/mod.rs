@@ -14,7 +14,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use self::draw::{Drawer, Geometry};
-use self::model::{Look, MatrixRow, Model, Order, RowKey, class_name, node_name};
+use self::model::{Look, MatrixRow, Model, Order, RowKey, can_fold, class_name, node_name};
 use super::find::Find;
 use super::{CellKind, Cx, Outcome, Pane, PaneId, Request, Subject};
 use crate::api::Str;
@@ -191,6 +191,9 @@ impl MatrixPane {
         let Some(index) = self.selected_index().filter(|_| self.kind(trace) == CellKind::Filter) else {
             return;
         };
+        if !can_fold(trace, index) {
+            return;
+        }
         let class = class_name(trace, index);
         if !self.turned.remove(&class) {
             self.turned.insert(class.clone());

@@ -211,6 +211,14 @@ pub(super) fn class_name(trace: &CycleTrace, index: usize) -> String {
     verdict.map(|verdict| name_of(class(verdict))).unwrap_or_default()
 }
 
+/// Whether so many nodes fared like the one at `index` that they can fold.
+pub(super) fn can_fold(trace: &CycleTrace, index: usize) -> bool {
+    let Some(filter) = &trace.filter else { return false };
+    let Some(wanted) = filter.verdicts.get(index).map(class) else { return false };
+    filter.verdicts.iter().filter(|verdict| class(verdict) == wanted).take(N_FOLDED_FROM).count()
+        == N_FOLDED_FROM
+}
+
 /// A verdict in a few words.
 pub(super) fn verdict_text(verdict: &NodeVerdict) -> String {
     match verdict {
@@ -222,8 +230,16 @@ pub(super) fn verdict_text(verdict: &NodeVerdict) -> String {
 }
 
 fn said(status: &Status) -> String {
-    let reasons: Vec<&str> = status.reasons().iter().map(|reason| explain::short_reason(reason)).collect();
-    if reasons.is_empty() { status.code().to_string() } else { reasons.join(", ") }
+    const INSUFFICIENT: &str = "Insufficient ";
+    let mut text = String::new();
+    for reason in status.reasons() {
+        let reason = explain::short_reason(reason);
+        // `Insufficient cpu, memory` is as clear, and fits where the whole would not.
+        let rest = reason.strip_prefix(INSUFFICIENT).filter(|_| text.starts_with(INSUFFICIENT));
+        text.push_str(if text.is_empty() { "" } else { ", " });
+        text.push_str(rest.unwrap_or(reason));
+    }
+    if text.is_empty() { status.code().to_string() } else { text }
 }
 
 fn widest<'n>(names: impl Iterator<Item = &'n Str>) -> usize {
