@@ -54,6 +54,26 @@ pub struct Extender {
     pub tls: Option<ExtenderTls>,
 }
 
+/// An extender that supports nothing, with the default time-out.
+impl Default for Extender {
+    fn default() -> Self {
+        Self {
+            url_prefix: String::new(),
+            filter_verb: String::new(),
+            prioritize_verb: String::new(),
+            preempt_verb: String::new(),
+            bind_verb: String::new(),
+            weight: 0,
+            node_cache_capable: false,
+            managed_resources: BTreeSet::new(),
+            ignorable: false,
+            http_timeout: DEFAULT_HTTP_TIMEOUT,
+            enable_https: false,
+            tls: None,
+        }
+    }
+}
+
 /// How TLS is spoken with an extender. Data is PEM, and goes before the file of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ExtenderTls {
