@@ -8,6 +8,8 @@ mod answers;
 mod go_json;
 mod results;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use answers::ExtenderAnswers;
