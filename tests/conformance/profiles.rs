@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use schedscope::config::ExtensionPoint::{
-    Bind, Filter, Permit, PostBind, PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Reserve,
-    Score,
+    Bind, Filter, Permit, PlacementGenerate, PlacementScore, PostBind, PostFilter, PreBind, PreEnqueue,
+    PreFilter, PreScore, QueueSort, Reserve, Score,
 };
 use schedscope::config::{ExtensionPoint, FeatureGates, LoadOptions, SchedulerConfig};
 use schedscope::framework::Framework;
@@ -37,8 +37,8 @@ fn plugins_at(framework: &Framework, point: ExtensionPoint) -> Vec<(&'static str
         Filter => &points.filter,
         PostFilter => &points.post_filter,
         PreScore => &points.pre_score,
-        Score => {
-            let scored = points.score.iter();
+        Score | PlacementScore => {
+            let scored = if point == Score { &points.score } else { &points.placement_score }.iter();
             return scored.map(|weighted| (weighted.plugin.name(), weighted.weight)).collect();
         }
         Reserve => &points.reserve,
@@ -46,6 +46,7 @@ fn plugins_at(framework: &Framework, point: ExtensionPoint) -> Vec<(&'static str
         PreBind => &points.pre_bind,
         Bind => &points.bind,
         PostBind => &points.post_bind,
+        PlacementGenerate => &points.placement_generate,
     };
     list.iter().map(|plugin| (plugin.name(), 0)).collect()
 }
@@ -89,8 +90,7 @@ fn profiles_run_the_plugins_that_kube_scheduler_runs() {
         let expected: Effective = golden
             .effective_plugins
             .into_iter()
-            .map(|(profile, mut points)| {
-                points.retain(|point, _| !point.starts_with("placement"));
+            .map(|(profile, points)| {
                 let entries = |list: Vec<Entry>| list.into_iter().map(|e| (e.name, e.weight)).collect();
                 (profile, points.into_iter().map(|(point, list)| (point, entries(list))).collect())
             })

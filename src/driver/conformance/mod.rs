@@ -17,7 +17,7 @@ use crate::api::manifest::{ManifestErrors, Source, load};
 use crate::api::objects::Pod;
 use crate::api::{NamespacedName, Object, Str, Time, Uid};
 use crate::config::plugin_args::DefaultPreemptionArgs;
-use crate::config::{FeatureGates, GateError, LoadOptions, SchedulerConfig};
+use crate::config::{Complaints, FeatureGates, GateErrors, PluginCatalog, ReadOptions, SchedulerConfig};
 use crate::framework::runtime::{ProfileError, build_profiles};
 use crate::framework::{Framework, PodInfo, RequestOptions};
 use crate::plugins::default_preemption::DefaultPreemption;
@@ -51,15 +51,10 @@ pub struct CaseSources {
 pub enum CaseError {
     /// The feature gates are refused.
     #[error(transparent)]
-    Gates(#[from] GateError),
+    Gates(#[from] GateErrors),
     /// The configuration is refused.
-    #[error("{name}: {reason}")]
-    Config {
-        /// The file.
-        name: String,
-        /// The complaints.
-        reason: String,
-    },
+    #[error(transparent)]
+    Config(#[from] Complaints),
     /// A manifest cannot be read.
     #[error(transparent)]
     Manifest(#[from] ManifestErrors),
@@ -192,12 +187,12 @@ impl Case {
 }
 
 fn read_config(config: Option<&Source>, gates: &FeatureGates) -> Result<SchedulerConfig, CaseError> {
-    let registry = in_tree_registry();
-    let options = LoadOptions { gates, has_plugin: &|name| registry.contains(name) };
     match config {
-        None => Ok(SchedulerConfig::with_defaults(options)),
-        Some(Source { name, text }) => SchedulerConfig::load(text, options)
-            .map_err(|error| CaseError::Config { name: name.clone(), reason: error.to_string() }),
+        None => Ok(SchedulerConfig::default_under(gates)),
+        Some(Source { name, text }) => {
+            let catalog = PluginCatalog::default();
+            Ok(SchedulerConfig::read(text, ReadOptions { source: name, gates, catalog: &catalog })?)
+        }
     }
 }
 

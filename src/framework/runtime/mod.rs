@@ -49,6 +49,8 @@ pub struct PluginsByPoint {
     pub pre_bind: Vec<Arc<dyn Plugin>>,
     pub bind: Vec<Arc<dyn Plugin>>,
     pub post_bind: Vec<Arc<dyn Plugin>>,
+    pub placement_generate: Vec<Arc<dyn Plugin>>,
+    pub placement_score: Vec<WeightedPlugin>,
 }
 
 /// The framework of one profile.

@@ -48,8 +48,8 @@ pub enum ProfileError {
         plugin: String,
     },
     /// Scores could add up to more than a number holds, or a weight is negative.
-    #[error("score plugins: total score of Score plugins could overflow")]
-    ScoreOverflow,
+    #[error("{}: total score of Score plugins could overflow", score_plugins(*.0))]
+    ScoreOverflow(ExtensionPoint),
     /// There must be one plugin that sorts the queue.
     #[error(
         "only one queue sort plugin required for profile with scheduler name {profile:?}, but got {count}"
@@ -92,8 +92,15 @@ pub enum ProfileError {
     OtherQueueSortArgs(Str),
 }
 
+const fn score_plugins(point: ExtensionPoint) -> &'static str {
+    match point {
+        ExtensionPoint::PlacementScore => "placement score plugins",
+        _ => "score plugins",
+    }
+}
+
 /// The points in the order in which kube-scheduler fills them, which decides the first error.
-const BUILD_ORDER: [ExtensionPoint; 12] = [
+const BUILD_ORDER: [ExtensionPoint; 14] = [
     ExtensionPoint::PreFilter,
     ExtensionPoint::Filter,
     ExtensionPoint::PostFilter,
@@ -106,6 +113,8 @@ const BUILD_ORDER: [ExtensionPoint; 12] = [
     ExtensionPoint::Permit,
     ExtensionPoint::PreEnqueue,
     ExtensionPoint::QueueSort,
+    ExtensionPoint::PlacementGenerate,
+    ExtensionPoint::PlacementScore,
 ];
 
 /// Whether the plugin takes part at that point.
@@ -123,6 +132,8 @@ fn extends(plugin: &dyn Plugin, point: ExtensionPoint) -> bool {
         ExtensionPoint::PreBind => plugin.as_pre_bind().is_some(),
         ExtensionPoint::Bind => plugin.as_bind().is_some(),
         ExtensionPoint::PostBind => plugin.as_post_bind().is_some(),
+        ExtensionPoint::PlacementGenerate => plugin.as_placement_generate().is_some(),
+        ExtensionPoint::PlacementScore => plugin.as_placement_score().is_some(),
     }
 }
 
@@ -235,12 +246,16 @@ impl Framework {
                 ExtensionPoint::Filter => points.filter = plugins,
                 ExtensionPoint::PostFilter => points.post_filter = plugins,
                 ExtensionPoint::PreScore => points.pre_score = plugins,
-                ExtensionPoint::Score => points.score = weighted(profile, &instances, plugins)?,
+                ExtensionPoint::Score => points.score = weighted(profile, point, &instances, plugins)?,
                 ExtensionPoint::Reserve => points.reserve = plugins,
                 ExtensionPoint::Permit => points.permit = plugins,
                 ExtensionPoint::PreBind => points.pre_bind = plugins,
                 ExtensionPoint::Bind => points.bind = plugins,
                 ExtensionPoint::PostBind => points.post_bind = plugins,
+                ExtensionPoint::PlacementGenerate => points.placement_generate = plugins,
+                ExtensionPoint::PlacementScore => {
+                    points.placement_score = weighted(profile, point, &instances, plugins)?;
+                }
             }
         }
         let profile = profile.scheduler_name.clone();
@@ -252,18 +267,19 @@ impl Framework {
     }
 }
 
-/// Each plugin with its weight: that given at Score, else that given at MultiPoint, else 1. A weight of 0 is
+/// Each plugin with its weight: that given at the point, else that given at MultiPoint, else 1. A weight of 0 is
 /// none.
 fn weighted(
     profile: &Profile,
+    point: ExtensionPoint,
     instances: &Instances,
     plugins: Vec<Arc<dyn Plugin>>,
 ) -> Result<Vec<WeightedPlugin>, ProfileError> {
     let mut weights: BTreeMap<&str, i64> = BTreeMap::new();
     let mut total = 0_i64;
-    let score = &profile.plugins.at(ExtensionPoint::Score).enabled;
+    let score = &profile.plugins.at(point).enabled;
     for PluginRef { name, weight } in score.iter().chain(&profile.plugins.multi_point.enabled) {
-        let scores = instances.get(name).is_some_and(|plugin| plugin.as_score().is_some());
+        let scores = instances.get(name).is_some_and(|plugin| extends(plugin.as_ref(), point));
         if !scores || weights.contains_key(name.as_str()) {
             continue;
         }
@@ -271,7 +287,7 @@ fn weighted(
         let most = weight * MAX_NODE_SCORE;
         // After a negative weight the room that is left wraps around, and whatever follows does not fit in.
         if most > i64::MAX.wrapping_sub(total) {
-            return Err(ProfileError::ScoreOverflow);
+            return Err(ProfileError::ScoreOverflow(point));
         }
         total = total.wrapping_add(most);
         weights.insert(name, weight);
@@ -445,7 +461,7 @@ mod tests {
     fn a_negative_weight_is_an_overflow() {
         let mut profile = profile("p", &["Sort", "FilterA", "FilterB", "Bind"]);
         profile.plugins.multi_point.enabled[1].weight = -3;
-        assert_eq!(build(&profile).unwrap_err(), ProfileError::ScoreOverflow);
+        assert_eq!(build(&profile).unwrap_err(), ProfileError::ScoreOverflow(ExtensionPoint::Score));
     }
 
     #[test]

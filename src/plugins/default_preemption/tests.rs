@@ -29,7 +29,7 @@ fn placed(name: &str, node: &str, priority: i32, cpu: i32, labels: &str) -> Stri
     )
 }
 
-fn pending(priority: i32, cpu: i32, more: &str) -> String {
+pub(super) fn pending(priority: i32, cpu: i32, more: &str) -> String {
     format!(
         "{{metadata: {{namespace: default, name: new}}, spec: {{priority: {priority}{more}, containers: \
          [{{resources: {{requests: {{cpu: {cpu}}}}}}}]}}}}"
@@ -37,7 +37,7 @@ fn pending(priority: i32, cpu: i32, more: &str) -> String {
 }
 
 /// Node a has a1 (protected by a budget that allows nothing) and a2 with 2 cores each, node b has b1 with 4.
-fn cluster() -> TestWorld {
+pub(super) fn cluster() -> TestWorld {
     let pods = [
         placed("a1", "a", 100, 2, "app: db"),
         placed("a2", "a", 200, 2, "app: web"),
@@ -59,7 +59,7 @@ fn default_framework() -> Framework {
 }
 
 /// Filters the pod on every node and runs PostFilter.
-fn post_filter(world: &mut TestWorld, pod_yaml: &str) -> (Option<PostFilterResult>, Status) {
+pub(super) fn post_filter(world: &mut TestWorld, pod_yaml: &str) -> (Option<PostFilterResult>, Status) {
     let pod = pod_info(pod_yaml);
     world.objects.insert(Object::Pod(Arc::clone(&pod.pod)));
     let handle = world.handle();
