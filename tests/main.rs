@@ -4,6 +4,7 @@
 mod cli;
 mod conformance;
 mod explain;
+mod measure;
 mod scheduler;
 mod support;
 #[cfg(unix)]
