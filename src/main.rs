@@ -6,13 +6,8 @@ fn main() -> ExitCode {
     match schedscope::cli::run() {
         Ok(code) => code,
         Err(error) => {
-            report(&error);
+            schedscope::cli::tell(&format!("{error:#}"));
             ExitCode::from(2)
         }
     }
-}
-
-#[expect(clippy::print_stderr, reason = "the program's last words")]
-fn report(error: &anyhow::Error) {
-    eprintln!("schedscope: {error:#}");
 }

@@ -5,6 +5,7 @@
 
 pub mod digest;
 pub mod field;
+pub mod hidden;
 pub mod key;
 pub mod label;
 pub mod manifest;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 ///
 /// Without a subcommand it opens the console on an embedded sample cluster, paused. Nothing outside is touched.
 #[derive(Debug, Parser)]
-#[command(name = "schedscope", version, max_term_width = 100)]
+#[command(name = "schedscope", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
 #[command(
     after_help = "Exit codes: 0 done; 1 some pods are still pending (run); 2 wrong input or command line."
 )]
@@ -27,6 +27,8 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// Schedules a cluster from files until nothing moves, and prints where each pod went
     Run(RunArgs),
+    /// Shows, compares or checks a KubeSchedulerConfiguration
+    Config(ConfigArgs),
 }
 
 /// Where a cluster comes from.
@@ -41,11 +43,14 @@ pub struct InputArgs {
 }
 
 /// `schedscope sandbox`.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct SandboxArgs {
     /// The cluster; the embedded sample if there is none.
     #[command(flatten)]
     pub input: InputArgs,
+    /// How the console looks.
+    #[command(flatten)]
+    pub console: ConsoleArgs,
 }
 
 /// `schedscope run`.
@@ -57,6 +62,75 @@ pub struct RunArgs {
     /// How the result is printed
     #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
     pub output: OutputFormat,
+}
+
+/// `schedscope config`.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ConfigCommand,
+}
+
+/// What to do with a configuration.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Prints the configuration with all defaults, and the plugins that each profile runs, in order
+    View(ConfigViewArgs),
+    /// Prints what differs from the default configuration
+    Diff(ConfigFileArgs),
+    /// Checks a configuration and tells of everything that is wrong with it; exit code 2 if anything is
+    Validate(ConfigValidateArgs),
+}
+
+/// `schedscope config view`.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigViewArgs {
+    /// The configuration.
+    #[command(flatten)]
+    pub file: ConfigFileArgs,
+    /// How it is printed
+    #[arg(short = 'o', long, value_enum, default_value_t = ConfigFormat::Table)]
+    pub output: ConfigFormat,
+}
+
+/// Which configuration.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigFileArgs {
+    /// A KubeSchedulerConfiguration, or - for standard input; the default configuration if there is none
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// The feature gates that hold.
+    #[command(flatten)]
+    pub gates: GateArgs,
+}
+
+/// `schedscope config validate`.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigValidateArgs {
+    /// A KubeSchedulerConfiguration, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The feature gates that hold.
+    #[command(flatten)]
+    pub gates: GateArgs,
+}
+
+/// Feature gates.
+#[derive(Clone, Debug, Default, Args)]
+pub struct GateArgs {
+    /// Feature gates as kube-scheduler takes them, such as GenericWorkload=true,GangScheduling=true
+    #[arg(long = "feature-gates", value_name = "LIST", default_value = "", hide_default_value = true)]
+    pub list: String,
+}
+
+/// How a configuration is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConfigFormat {
+    /// For people.
+    Table,
+    /// The two documents: the configuration, and `effectivePlugins`.
+    Yaml,
 }
 
 /// How a result is printed.
@@ -72,28 +146,28 @@ pub enum OutputFormat {
 #[derive(Clone, Debug, Args)]
 pub struct ConsoleArgs {
     /// Theme: dark or light
-    #[arg(long, global = true, value_name = "NAME", env = "SCHEDSCOPE_THEME", default_value = "dark")]
+    #[arg(long, value_name = "NAME", env = "SCHEDSCOPE_THEME", default_value = "dark")]
     pub theme: String,
     /// How many colours the terminal has
-    #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto)]
+    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
     pub color: ColorWhen,
     /// Uses ASCII characters alone
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub ascii: bool,
     /// Leaves the mouse to the terminal
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub no_mouse: bool,
     /// Shows changes without lighting them up
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub reduced_motion: bool,
     /// A file with key bindings, laid over the built-in ones
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub keymap: Option<PathBuf>,
     /// Writes log lines to this file as well
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub log_file: Option<PathBuf>,
     /// Which log lines are kept, such as `info` or `schedscope=debug`
-    #[arg(long, global = true, value_name = "FILTER", default_value = "info")]
+    #[arg(long, value_name = "FILTER", default_value = "info")]
     pub log: String,
 }
 

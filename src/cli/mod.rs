@@ -4,15 +4,19 @@
 //! library's.
 
 mod args;
+mod config;
 mod console;
 mod input;
 mod run;
 mod sandbox;
 mod setup;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use crate::tui::widgets::text::clean;
 
 pub use args::{Cli, Command};
 
@@ -22,6 +26,8 @@ mod exit {
     pub(super) const OK: u8 = 0;
     /// It went well, but some pods are pending.
     pub(super) const PENDING: u8 = 1;
+    /// What was given is wrong.
+    pub(super) const WRONG: u8 = 2;
     /// A signal ended it: this plus the signal's number.
     pub(super) const SIGNAL: u8 = 128;
 }
@@ -33,9 +39,17 @@ mod exit {
 pub fn run() -> anyhow::Result<ExitCode> {
     let cli = Cli::parse();
     let code = match cli.command {
-        None => sandbox::run(&args::SandboxArgs::default(), &cli.console)?,
-        Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox, &cli.console)?,
+        None => sandbox::run(&args::InputArgs::default(), &cli.console)?,
+        Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.console)?,
         Some(Command::Run(run)) => run::run(&run)?,
+        Some(Command::Config(config)) => config::run(&config)?,
     };
     Ok(ExitCode::from(code))
+}
+
+/// Tells a person something on standard error. What is quoted from files and arguments may hold anything, so it is
+/// cleaned; line feeds stay. If nobody can be told, there is nothing to do about it.
+pub fn tell(text: &str) {
+    let lines: Vec<_> = text.split('\n').map(clean).collect();
+    let _ = writeln!(std::io::stderr(), "schedscope: {}", lines.join("\n"));
 }

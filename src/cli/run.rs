@@ -1,12 +1,15 @@
 //! `schedscope run`: schedules until nothing moves and prints where each pod went.
 
-use std::io::{IsTerminal as _, Write as _, stderr, stdout};
+use std::io::{IsTerminal as _, Write as _, stdout};
 
+use anyhow::Context as _;
 use serde::Serialize;
 
 use super::args::{OutputFormat, RunArgs};
-use super::{exit, setup};
+use super::{exit, setup, tell};
+use crate::api::hidden::is_hidden;
 use crate::driver::runner::{PodState, RunSummary, run_to_rest};
+use crate::tui::widgets::text;
 
 /// The version of the JSON form.
 const SCHEMA: &str = "schedscope.dev/run/v1";
@@ -15,7 +18,7 @@ const SCHEMA: &str = "schedscope.dev/run/v1";
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let mut setup = setup::build(&args.input, false)?;
     for line in &setup.notes {
-        writeln!(stderr(), "schedscope: {line}")?;
+        tell(line);
     }
     let summary = run_to_rest(&mut setup.simulator);
     let text = match args.output {
@@ -28,11 +31,11 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
 }
 
 /// Writes to standard output; a reader that has had enough is no error.
-fn print(text: &str) -> anyhow::Result<()> {
+pub(super) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
+        other => other.context("writing to standard output"),
     }
 }
 
@@ -53,23 +56,27 @@ fn table(summary: &RunSummary) -> String {
         .collect();
     let header = ["POD", "NODE", "STATE", "MESSAGE"];
     let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| text::width(cell));
         cells.chain(header.get(column).map(|title| title.len())).max().unwrap_or(0)
     };
-    let (pod, node, state) = (width(0), width(1), width(2));
-    let mut text = String::new();
+    let widths = [width(0), width(1), width(2), 0];
+    let mut table = String::new();
     let mut line = |cells: [&str; 4]| {
-        let [a, b, c, d] = cells;
-        let row = format!("{a:<pod$}  {b:<node$}  {c:<state$}  {d}");
-        text.push_str(row.trim_end());
-        text.push('\n');
+        let mut row = String::new();
+        for (cell, width) in cells.into_iter().zip(widths) {
+            row.push_str(cell);
+            // Columns of the terminal, not characters.
+            row.push_str(&" ".repeat(2 + width.saturating_sub(text::width(cell))));
+        }
+        table.push_str(row.trim_end());
+        table.push('\n');
     };
     line(header);
     for [a, b, c, d] in &rows {
         line([a, b, c, d]);
     }
-    text.push_str(&format!("\n{}\n", closing_line(summary)));
-    text
+    table.push_str(&format!("\n{}\n", closing_line(summary)));
+    table
 }
 
 /// Bound, pending, evicted, attempts, simulated time, in one line.
@@ -89,7 +96,7 @@ fn closing_line(summary: &RunSummary) -> String {
 
 /// Text from a manifest as a terminal may have it. In a pipe it is the same, so that nobody is surprised later.
 fn visible(text: &str) -> String {
-    crate::tui::widgets::text::clean(text).into_owned()
+    text::clean(text).into_owned()
 }
 
 #[derive(Serialize)]
@@ -133,11 +140,25 @@ fn json(summary: &RunSummary) -> anyhow::Result<String> {
         attempts: summary.cycles,
         simulated_milliseconds: summary.simulated_ms,
     };
-    let mut text = if stdout().is_terminal() {
+    let text = if stdout().is_terminal() {
         serde_json::to_string_pretty(&report)?
     } else {
         serde_json::to_string(&report)?
     };
-    text.push('\n');
-    Ok(text)
+    Ok(visible_json(&text) + "\n")
+}
+
+/// The same JSON with escapes for what a terminal would act on and serde_json leaves as it is.
+fn visible_json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) && c != '\n' {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }

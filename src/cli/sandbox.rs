@@ -2,16 +2,16 @@
 
 use anyhow::Context as _;
 
-use super::args::{ConsoleArgs, SandboxArgs};
+use super::args::{ConsoleArgs, InputArgs};
 use super::{console, exit, setup};
 use crate::driver::session::spawn_sandbox;
 use crate::tui::{self, ExitReason, terminal};
 
 /// Opens the console. The answer is the exit code.
-pub(super) fn run(args: &SandboxArgs, console: &ConsoleArgs) -> anyhow::Result<u8> {
+pub(super) fn run(input: &InputArgs, console: &ConsoleArgs) -> anyhow::Result<u8> {
     // Everything that can be wrong is found before the terminal is touched.
     let options = console::options(console)?;
-    let setup = setup::build(&args.input, true)?;
+    let setup = setup::build(input, true)?;
     terminal::check().map_err(console::explain)?;
     console::start_log(console, &options.log)?;
     for line in &setup.notes {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
 use super::args::InputArgs;
 use super::input;
@@ -37,6 +37,11 @@ pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup>
         (input::read_sources(&args.filenames)?, source_name(&args.filenames))
     };
     let loaded = load(&sources)?;
+    if loaded.report.documents == 0 {
+        // Most likely the program that should have written it has failed.
+        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+        bail!("there is no object in {}", names.join(", "));
+    }
     let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
     let gates = FeatureGates::default();
     let registry = in_tree_registry();

@@ -103,10 +103,11 @@ pub fn run_to_rest(simulator: &mut Simulator) -> RunSummary {
         .collect();
     let pods_now = &simulator.api().objects().pods;
     let results = waited.iter().map(|(key, uid)| pod_result(simulator, key, uid)).collect();
-    // Nobody but the scheduler deletes pods here.
+    // Nobody but the scheduler deletes pods here; those that were on their way out before go by themselves.
     let evicted = before
         .iter()
-        .filter(|(key, pod)| pod.is_assigned() && pods_now.get(key).is_none_or(|now| now.uid() != pod.uid()))
+        .filter(|(_, pod)| pod.is_assigned() && !pod.is_terminating())
+        .filter(|(key, pod)| pods_now.get(key).is_none_or(|now| now.uid() != pod.uid()))
         .map(|(key, _)| key.clone())
         .collect();
     RunSummary {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::default_binder::DefaultBinder;
 use super::default_preemption::DefaultPreemption;
+use super::dynamic_resources::DynamicResources;
+use super::gang_scheduling::GangScheduling;
 use super::image_locality::ImageLocality;
 use super::inter_pod_affinity::InterPodAffinity;
 use super::names;
@@ -15,10 +17,16 @@ use super::node_name::NodeName;
 use super::node_ports::NodePorts;
 use super::node_resources::{BalancedAllocation, Fit};
 use super::node_unschedulable::NodeUnschedulable;
+use super::node_volume_limits::NodeVolumeLimits;
+use super::pod_group_pods_count::PodGroupPodsCount;
 use super::pod_topology_spread::PodTopologySpread;
 use super::queue_sort::PrioritySort;
 use super::scheduling_gates::SchedulingGates;
 use super::taint_toleration::TaintToleration;
+use super::topology_placement::TopologyPlacement;
+use super::volume_binding::VolumeBinding;
+use super::volume_restrictions::VolumeRestrictions;
+use super::volume_zone::VolumeZone;
 use crate::config::Gate;
 use crate::config::plugin_args::{
     DefaultPreemptionArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs, NodeResourcesFitArgs,
@@ -55,6 +63,11 @@ const IN_TREE: &[(&str, Factory)] = &[
         let args = DefaultPreemptionArgs::from_value(args, "").map_err(text)?;
         made(DefaultPreemption::new(args, context.gates))
     }),
+    (names::VOLUME_RESTRICTIONS, |_, _| made(VolumeRestrictions)),
+    (names::NODE_VOLUME_LIMITS, |_, _| made(NodeVolumeLimits)),
+    (names::VOLUME_BINDING, |_, context| made(VolumeBinding::new(context.gates))),
+    (names::VOLUME_ZONE, |_, _| made(VolumeZone)),
+    (names::DYNAMIC_RESOURCES, |_, context| made(DynamicResources::new(context.gates))),
     (names::POD_TOPOLOGY_SPREAD, |args, context| {
         let args = PodTopologySpreadArgs::from_value(args, "").map_err(text)?;
         made(PodTopologySpread::new(args, context.gates))
@@ -70,6 +83,9 @@ const IN_TREE: &[(&str, Factory)] = &[
     (names::NODE_DECLARED_FEATURES, |_, context| {
         made(NodeDeclaredFeatures { is_enabled: context.gates.is_enabled(Gate::NodeDeclaredFeatures) })
     }),
+    (names::GANG_SCHEDULING, |_, _| made(GangScheduling)),
+    (names::TOPOLOGY_PLACEMENT_GENERATOR, |_, _| made(TopologyPlacement)),
+    (names::POD_GROUP_PODS_COUNT, |_, _| made(PodGroupPodsCount)),
     (names::DEFAULT_BINDER, |_, _| made(DefaultBinder)),
 ];
 

@@ -477,6 +477,7 @@ impl Scheduler {
         self.queue.digest(&mut digest);
         self.cache.digest(&mut digest);
         self.world.nominator.digest(&mut digest);
+        self.world.pod_groups.digest(&mut digest);
         for batch in self.batches.values() {
             batch.digest(&mut digest);
         }

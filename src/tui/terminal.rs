@@ -132,6 +132,9 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
+        // A panic while drawing leaves the beginning of a frame in the buffer, which is written when it is dropped.
+        // Without its end the terminal would show nothing more.
+        let _ = queue!(self.inner.backend_mut(), EndSynchronizedUpdate);
         restore();
     }
 }

@@ -198,6 +198,7 @@ pub fn plugins_at(framework: &Framework, point: ExtensionPoint) -> Vec<(&'static
         PreBind => &points.pre_bind,
         Bind => &points.bind,
         PostBind => &points.post_bind,
+        ExtensionPoint::PlacementGenerate | ExtensionPoint::PlacementScore => return Vec::new(),
     };
     list.iter().map(|plugin| (plugin.name(), 0)).collect()
 }

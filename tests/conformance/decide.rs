@@ -87,6 +87,22 @@ impl Cycle<'_> {
         let mut found = Vec::new();
         if outcome.status.is_success() {
             self.decision.skipped_filters = names(&state.skip_filter_plugins);
+            diagnosis.unschedulable_plugins.clone_from(&outcome.plugins_with_nodes);
+            // The node to which the pod is nominated is tried first, also where PreFilter has excluded it.
+            if let Some(node) = self.world.snapshot.get(&self.pod.pod.status.nominated_node_name) {
+                let verdict =
+                    framework.run_filter_plugins_with_nominated_pods(&handle, &state, self.pod, node);
+                if !verdict.is_success() {
+                    diagnosis.add_plugin_status(&verdict);
+                    diagnosis.node_to_status.set(node.name().clone(), verdict);
+                }
+            }
+            if outcome.result.is_some() {
+                // What has rejected the nominated node is named along with what has narrowed the search.
+                let plugins: Vec<&str> = diagnosis.unschedulable_plugins.iter().map(AsRef::as_ref).collect();
+                let text = format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" "));
+                diagnosis.node_to_status.set_absent(Status::unresolvable(text));
+            }
             for node in nodes.iter().filter(|node| !excluded(node)) {
                 self.ask_filters_alone(&state, node);
                 let verdict =
@@ -98,12 +114,6 @@ impl Cycle<'_> {
                     self.decision.verdict.insert(node.name().to_string(), answer(&verdict));
                     diagnosis.node_to_status.set(node.name().clone(), verdict);
                 }
-            }
-            if outcome.result.is_some() {
-                let plugins: Vec<&str> = outcome.plugins_with_nodes.iter().map(AsRef::as_ref).collect();
-                let text = format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" "));
-                diagnosis.node_to_status.set_absent(Status::unresolvable(text));
-                diagnosis.unschedulable_plugins.extend(outcome.plugins_with_nodes.iter().cloned());
             }
         } else {
             diagnosis.node_to_status.set_absent(outcome.status.clone());

@@ -1,4 +1,6 @@
 //! What several tests share.
 
+#[cfg(unix)]
+pub mod pty;
 pub mod test_plugins;
 pub mod world;

@@ -366,8 +366,18 @@ impl Reading<'_, '_> {
         let Some(list) = get(self.nodes, root, "items").filter(|list| !is_null(self.nodes, *list)) else {
             return is_known;
         };
-        if !matches!(self.nodes.get(list).map(|node| &node.value), Some(Value::Seq)) {
-            return false;
+        match self.nodes.get(list).map(|node| &node.value) {
+            Some(Value::Seq) => {}
+            Some(value) if is_known => {
+                into.problems.push(Wrong {
+                    object: self.label(root, kind),
+                    path: vec![Segment::Key("items".into())],
+                    reason: format!("a list is expected here, not {}", describe(value)),
+                    offset: self.offset(list),
+                });
+                return true;
+            }
+            _ => return false,
         }
         let default = item_type(self.nodes, root);
         for (position, index) in items(self.nodes, list).enumerate() {

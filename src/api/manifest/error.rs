@@ -4,6 +4,8 @@ use std::fmt;
 
 use unicode_width::UnicodeWidthChar;
 
+use crate::api::hidden::is_hidden;
+
 /// How many errors are kept; of the others there is the number.
 const ERRORS_KEPT: usize = 20;
 /// Columns of a line that an excerpt shows on either side of the place.
@@ -82,21 +84,17 @@ impl Place {
     }
 }
 
-/// A character that is safe to show in a terminal: control characters and those that change the direction of
-/// writing become U+FFFD, a tab becomes a space.
+/// A character that is safe to show in a terminal: what is hidden becomes U+FFFD, a tab becomes a space.
 fn printable(c: char) -> char {
     match c {
         '\t' => ' ',
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
-            char::REPLACEMENT_CHARACTER
-        }
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c if is_hidden(c) => char::REPLACEMENT_CHARACTER,
         c => c,
     }
 }
 
 /// A text with its unsafe characters replaced.
-pub(super) fn printable_text(text: &str) -> String {
+pub(crate) fn printable_text(text: &str) -> String {
     text.chars().map(printable).collect()
 }
 

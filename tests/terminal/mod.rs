@@ -1,0 +1,13 @@
+//! The program in a real terminal: what is written, what is read, and what is left behind.
+//!
+//! The panes have their own tests without a terminal; here is what only a terminal can show.
+
+mod colours;
+mod ends;
+mod hostile;
+mod idle;
+mod input;
+mod panics;
+mod sizes;
+mod steps;
+mod suspend;
