@@ -54,7 +54,7 @@ fn sources(args: &DecideArgs) -> anyhow::Result<CaseSources> {
     Ok(CaseSources {
         manifests: input::read_sources(&manifests)?,
         config: input::read_sources(&config)?.pop(),
-        feature_gates: args.feature_gates.clone(),
+        feature_gates: args.gates.list.clone(),
     })
 }
 

@@ -43,8 +43,8 @@ pub fn run() -> anyhow::Result<ExitCode> {
         None => sandbox::run(&args::InputArgs::default(), &cli.console)?,
         Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.console)?,
         Some(Command::Run(run)) => run::run(&run)?,
-        Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
         Some(Command::Config(config)) => config::run(&config)?,
+        Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
     };
     Ok(ExitCode::from(code))
 }

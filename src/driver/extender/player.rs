@@ -365,7 +365,3 @@ impl PlayedBind {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "player_tests.rs"]
-mod tests;

@@ -13,6 +13,7 @@ mod tests;
 mod wire;
 
 pub use answers::ExtenderAnswers;
+pub use go_json::is_complete;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -73,6 +73,12 @@ impl GoType {
     }
 }
 
+/// Whether the text begins with a complete value. A number is complete only where something follows it.
+pub fn is_complete(text: &str) -> bool {
+    scan::first_value(text)
+        .is_ok_and(|value| value.end < text.len() || !text.ends_with(|c: char| c.is_ascii_digit()))
+}
+
 /// Reads the first value of the text. An empty value of Go is null or not there, except that text is never null.
 ///
 /// # Errors

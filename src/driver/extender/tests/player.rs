@@ -3,14 +3,16 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::*;
-use crate::api::Object;
-use crate::framework::NodeInfo;
-use crate::framework::PodInfo;
+use crate::api::objects::{Node, Pod};
+use crate::api::{Duration, Object, ObjectStore};
+use crate::driver::extender::{PlayedAnswer, Player, PlayerError};
+use crate::framework::extender::{Extender, ExtenderAnswer};
 use crate::framework::preemption::Victims;
+use crate::framework::{NodeInfo, PodInfo};
 
 fn extender(node_cache_capable: bool) -> Extender {
     Extender {
