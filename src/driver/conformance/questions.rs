@@ -83,6 +83,15 @@ impl Questions<'_> {
         if outcome.result.is_some() {
             diagnosis.node_to_status.set_absent(Status::unresolvable(""));
         }
+        // An attempt looks at the node to which the pod is nominated first, also where PreFilter has excluded it.
+        if let Some(node) = self.handle.snapshot.get(&self.pod.pod.status.nominated_node_name) {
+            let framework = self.framework;
+            let verdict =
+                framework.run_filter_plugins_with_nominated_pods(self.handle, &state, self.pod, node);
+            if !verdict.is_success() {
+                diagnosis.node_to_status.set(node.name().clone(), verdict);
+            }
+        }
         let mut feasible = Vec::new();
         for node in self.handle.snapshot.list().iter().filter(|node| !is_excluded(node)) {
             self.filters_alone(decision, &state, node);
