@@ -28,7 +28,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("std::fs", &["cli", "driver/extender/tls", "tui/event_loop", "tui/commands"]),
     ("std::env", &["cli", "tui/mod", "tui/terminal", "tui/event_loop"]),
     ("std::net", &["driver/extender"]),
-    ("std::thread", &["driver", "tui/event_loop", "tui/terminal"]),
+    ("std::thread", &["driver", "tui/event_loop", "tui/signals", "tui/terminal"]),
     ("Instant::now", &["driver", "tui/event_loop"]),
     ("SystemTime", &["driver", "cli", "tui/log_lines"]),
     ("tokio::", &["driver", "tui", "cli"]),

@@ -67,7 +67,10 @@ fn taken(node: &str, victims: &[&str]) -> Option<(String, Vec<String>)> {
 }
 
 /// The attempt with one extender and this answer: what is taken, or else the message.
-fn with(ignorable: bool, answer: ExtenderAnswer) -> Result<Option<(String, Vec<String>)>, (Code, String)> {
+/// The node and the victims that are left, or the code and the words of the failure.
+type Left = Result<Option<(String, Vec<String>)>, (Code, String)>;
+
+fn with(ignorable: bool, answer: ExtenderAnswer) -> Left {
     let outcome = attempt(vec![extender("one", false, ignorable)], &[answer]);
     if outcome.status.is_success() {
         return Ok(outcome.taken);

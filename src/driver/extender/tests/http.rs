@@ -36,6 +36,7 @@ impl Server {
     fn start(serve: impl FnOnce(TcpStream) -> String + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
+        #[expect(clippy::disallowed_methods, reason = "the server of a test")]
         let request = std::thread::spawn(move || serve(listener.accept().unwrap().0));
         Self { address, request }
     }
