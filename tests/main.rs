@@ -6,6 +6,7 @@ mod cli;
 mod config;
 mod conformance;
 mod explain;
+mod measure;
 mod scheduler;
 mod support;
 mod terminal;

@@ -29,6 +29,9 @@ pub enum Command {
     Run(RunArgs),
     /// Shows, compares or checks a KubeSchedulerConfiguration
     Config(ConfigArgs),
+    /// Compares this scheduler with kube-scheduler
+    #[command(subcommand, hide = true)]
+    Conformance(ConformanceCommand),
 }
 
 /// Where a cluster comes from.
@@ -131,6 +134,30 @@ pub enum ConfigFormat {
     Table,
     /// The two documents: the configuration, and `effectivePlugins`.
     Yaml,
+}
+
+/// `schedscope conformance`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConformanceCommand {
+    /// Decides each pending pod by itself and prints a line of JSON for each
+    Decide(DecideArgs),
+}
+
+/// `schedscope conformance decide`.
+#[derive(Clone, Debug, Args)]
+pub struct DecideArgs {
+    /// A KubeSchedulerConfiguration, in place of the config.yaml of a folder
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Feature gates, such as GenericWorkload=true,GangScheduling=true
+    #[arg(long, value_name = "GATE=BOOL,...", default_value = "")]
+    pub feature_gates: String,
+    /// Only this pod, by namespace/name or name; may be given several times
+    #[arg(long = "pod", value_name = "POD")]
+    pub pods: Vec<String>,
+    /// Manifests, or folders with cluster.yaml, pending.yaml and config.yaml
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub paths: Vec<PathBuf>,
 }
 
 /// How a result is printed.

@@ -5,6 +5,7 @@
 
 mod args;
 mod config;
+mod conformance;
 mod console;
 mod input;
 mod run;
@@ -18,7 +19,7 @@ use clap::Parser;
 
 use crate::tui::widgets::text::clean;
 
-pub use args::{Cli, Command};
+pub use args::{Cli, Command, ConformanceCommand};
 
 /// Exit codes, as documented in the help text.
 mod exit {
@@ -43,6 +44,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.console)?,
         Some(Command::Run(run)) => run::run(&run)?,
         Some(Command::Config(config)) => config::run(&config)?,
+        Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
     };
     Ok(ExitCode::from(code))
 }

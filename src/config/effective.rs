@@ -75,6 +75,13 @@ pub(super) struct BuildProblem {
     pub subject: Subject,
 }
 
+impl BuildProblem {
+    /// Whether a profile is at fault, not an extender.
+    pub(super) const fn is_about_profiles(&self) -> bool {
+        !matches!(self.subject, Subject::Fields(_))
+    }
+}
+
 /// What in the file a problem is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {

@@ -7,7 +7,7 @@
 use super::complaint::{Complaint, Complaints, Step};
 use super::decode::{Decode, Finding, Findings, Path};
 use super::document::{Document, Node, Value};
-use super::effective::{EffectivePlugins, Subject, effective_plugins};
+use super::effective::{BuildProblem, EffectivePlugins, Subject, effective_plugins};
 use super::extenders;
 use super::gates::FeatureGates;
 use super::go_text::quoted;
@@ -31,6 +31,15 @@ pub struct ReadOptions<'a> {
     pub gates: &'a FeatureGates,
     /// The plugins that may be enabled.
     pub catalog: &'a PluginCatalog,
+}
+
+/// What is known of the plugins while a configuration is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Knowledge {
+    /// The extension points of each.
+    Points,
+    /// At the most their names.
+    Names,
 }
 
 /// How a configuration is read that is to be run by the plugins that are there.
@@ -58,14 +67,17 @@ impl SchedulerConfig {
         assemble(document, gates, effective, Complaints::default())
     }
 
-    /// Reads a configuration in YAML or JSON, for the plugins that are there.
+    /// Reads a configuration in YAML or JSON, for the plugins that are there. What only those plugins know is left
+    /// to the building of the frameworks: whether each is there and has the points where it is enabled. Where that
+    /// would fail, [`SchedulerConfig::effective_plugins`] is empty.
     ///
     /// # Errors
-    /// As [`SchedulerConfig::read`].
+    /// As [`SchedulerConfig::read`], without those of profiles that cannot be built.
     pub fn load(text: &str, options: LoadOptions<'_>) -> Result<Self, Complaints> {
         let LoadOptions { gates, has_plugin } = options;
         let catalog = PluginCatalog::default();
-        let mut config = Self::read(text, ReadOptions { source: "configuration", gates, catalog: &catalog })?;
+        let options = ReadOptions { source: "configuration", gates, catalog: &catalog };
+        let mut config = Self::read_as(text, options, Knowledge::Names)?;
         config.leave_out_unbuilt(has_plugin);
         Ok(config)
     }
@@ -76,6 +88,10 @@ impl SchedulerConfig {
     /// Everything that the first failing step finds: the text is no configuration, fields are unknown or there
     /// twice or of another type, values are not allowed, or no scheduler can be made of it.
     pub fn read(text: &str, options: ReadOptions<'_>) -> Result<Self, Complaints> {
+        Self::read_as(text, options, Knowledge::Points)
+    }
+
+    fn read_as(text: &str, options: ReadOptions<'_>, knowledge: Knowledge) -> Result<Self, Complaints> {
         let document = Document::read(text).map_err(|error| Complaints {
             source: options.source.to_owned(),
             are_warnings: false,
@@ -93,7 +109,7 @@ impl SchedulerConfig {
         }
         reader.check_type()?;
         let config = reader.decode()?;
-        let mut config = reader.finish(config)?;
+        let mut config = reader.finish(config, knowledge)?;
         if let Some(offset) = document.second {
             let text = "only the first document is read".to_owned();
             config.warnings.list.push(reader.at(Step::Read, text, offset));
@@ -242,23 +258,34 @@ impl Reader<'_> {
         list
     }
 
-    /// Defaults, validation, and the plugins of every profile.
-    fn finish(&self, mut config: KubeSchedulerConfiguration) -> Result<SchedulerConfig, Complaints> {
+    /// Defaults, validation, extenders, and the plugins of every profile.
+    fn finish(
+        &self,
+        mut config: KubeSchedulerConfiguration,
+        knowledge: Knowledge,
+    ) -> Result<SchedulerConfig, Complaints> {
         let ReadOptions { gates, catalog, .. } = self.options;
         config.set_defaults(gates);
         let list = self.validate(&config);
         if !list.is_empty() {
             return Err(self.refuse(list));
         }
-        let effective = effective_plugins(&config, gates, catalog).map_err(|problems| {
-            let problems = problems.into_iter();
-            self.refuse(
-                problems.map(|problem| self.build_complaint(problem.text, &problem.subject)).collect(),
-            )
-        })?;
+        let effective = match (effective_plugins(&config, gates, catalog), knowledge) {
+            (Ok(effective), _) => effective,
+            (Err(problems), Knowledge::Names) if problems.iter().all(BuildProblem::is_about_profiles) => {
+                Vec::new()
+            }
+            (Err(problems), _) => {
+                let problems = problems.into_iter();
+                let list = problems.map(|problem| self.build_complaint(problem.text, &problem.subject));
+                return Err(self.refuse(list.collect()));
+            }
+        };
         let mut warned = Vec::new();
-        for (path, text) in warnings(&config, catalog) {
-            warned.push(self.about(Step::Build, format!("{path}: {text}"), &path));
+        if knowledge == Knowledge::Points {
+            for (path, text) in warnings(&config, catalog) {
+                warned.push(self.about(Step::Build, format!("{path}: {text}"), &path));
+            }
         }
         let warnings = Complaints { are_warnings: true, ..self.refuse(warned) };
         Ok(assemble(config, gates, effective, warnings))

@@ -61,6 +61,13 @@ pub struct PluginConfig {
 }
 
 impl SchedulerConfig {
+    /// The extenders in the order in which they are asked: those that can be ignored last.
+    pub fn extenders_in_order(&self) -> Vec<&Extender> {
+        let (last, first): (Vec<&Extender>, Vec<&Extender>) =
+            self.extenders.iter().partition(|extender| extender.ignorable);
+        first.into_iter().chain(last).collect()
+    }
+
     /// Leaves the plugins of kube-scheduler out of all profiles that are not there, and notes them. What else the
     /// configuration says stays as it is, the document and [`SchedulerConfig::effective_plugins`] included.
     pub fn leave_out_unbuilt(&mut self, has_plugin: &dyn Fn(&str) -> bool) {

@@ -122,7 +122,7 @@ impl Stepper {
     }
 
     /// Lets `wall` of wall-clock time go by, as far as the stepper runs. `is_over` says that the caller wants to be
-    /// back, which matters only at [`Speed::Max`].
+    /// back: where the machine cannot keep up with the speed, time goes as fast as it can.
     pub fn tick(&mut self, wall: Duration, mut is_over: impl FnMut() -> bool) {
         let target = match (self.run_state, self.speed) {
             (RunState::Paused, _) => return,
@@ -132,14 +132,14 @@ impl Stepper {
             }
         };
         match target {
-            Some(target) => self.run_until(target),
+            Some(target) => self.run_until(target, &mut is_over),
             None => self.run_flat_out(&mut is_over),
         }
         self.report_problems();
     }
 
-    fn run_until(&mut self, target: Time) {
-        while self.run_state != RunState::Paused {
+    fn run_until(&mut self, target: Time, is_over: &mut impl FnMut() -> bool) {
+        while self.run_state != RunState::Paused && !is_over() {
             let now = self.simulator.now();
             if self.simulator.scheduler().can_schedule() && self.next_cycle_at <= now {
                 self.simulator.step_cycle();
@@ -151,7 +151,7 @@ impl Stepper {
                 return;
             }
             let stop = if self.next_cycle_at > now { target.min(self.next_cycle_at) } else { target };
-            self.simulator.advance_to(stop, |simulator| !simulator.scheduler().can_schedule());
+            self.simulator.advance_to(stop, |simulator| !simulator.scheduler().can_schedule() && !is_over());
             self.stop_at_outcome();
         }
     }

@@ -228,3 +228,94 @@ impl SignPlugin for DynamicResources {
         Err(Status::unschedulable("pods with dra resource claims are not signable"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::api::Object;
+    use crate::framework::Code;
+    use crate::framework::testing::TestWorld;
+    use crate::plugins::fixtures::{node_info, pod_info};
+
+    fn plugin(gates: &str) -> DynamicResources {
+        DynamicResources::new(&FeatureGates::parse(gates).unwrap())
+    }
+
+    fn answer(status: &Status) -> (Code, String) {
+        (status.code(), status.message())
+    }
+
+    #[test]
+    fn a_pod_without_claims_has_nothing_to_deallocate_and_scores_0() {
+        let (world, pod, plugin) = (TestWorld::default(), pod_info("{metadata: {name: p}}"), plugin(""));
+        let (handle, mut state) = (world.handle(), CycleState::new());
+        let (_, status) = plugin.pre_filter(&handle, &mut state, &pod, &[]);
+        assert_eq!(status.code(), Code::Skip);
+        let (result, status) = plugin.post_filter(&handle, &mut state, &pod, &NodeToStatus::new());
+        assert!(result.is_none());
+        assert_eq!(answer(&status), (Code::Unschedulable, "no new claims to deallocate".to_owned()));
+        let node = node_info("{metadata: {name: n}}", &[]);
+        assert_eq!(plugin.score(&handle, &state, &pod, &node), Ok(0));
+        assert!(plugin.reserve(&handle, &mut state, &pod, &"n".into()).is_success());
+        let (result, status) = plugin.pre_bind_pre_flight(&handle, &mut state, &pod, &"n".into());
+        assert_eq!((result.allow_parallel, status.code()), (true, Code::Skip));
+    }
+
+    #[test]
+    fn where_pre_filter_had_stopped_before_it_post_filter_finds_nothing() {
+        let (world, pod, plugin) = (TestWorld::default(), pod_info("{metadata: {name: p}}"), plugin(""));
+        let (handle, mut state) = (world.handle(), CycleState::new());
+        let (_, status) = plugin.post_filter(&handle, &mut state, &pod, &NodeToStatus::new());
+        assert_eq!(answer(&status), (Code::Error, "not found".to_owned()));
+        let node = node_info("{metadata: {name: n}}", &[]);
+        let error = plugin.score(&handle, &state, &pod, &node).unwrap_err();
+        assert_eq!(answer(&error), (Code::Error, "not found".to_owned()));
+        let without_lists = super::DynamicResources { scores: false, ..plugin };
+        assert_eq!(without_lists.score(&handle, &state, &pod, &node), Ok(0));
+    }
+
+    #[test]
+    fn claims_and_resources_that_stand_for_devices_are_an_error() {
+        let mut world = TestWorld::default();
+        for class in [
+            "{metadata: {name: gpu}, spec: {extendedResourceName: example.com/gpu}}",
+            "{metadata: {name: nic}}",
+        ] {
+            let class: crate::api::objects::DeviceClass = serde_saphyr::from_str(class).unwrap();
+            world.objects.insert(Object::from(class));
+        }
+        let ask = |gates: &str, spec: &str| {
+            let pod = pod_info(&format!("{{metadata: {{name: p}}, spec: {spec}}}"));
+            let (_, status) = plugin(gates).pre_filter(&world.handle(), &mut CycleState::new(), &pod, &[]);
+            answer(&status)
+        };
+        let requests =
+            |list: &str| format!("{{containers: [{{resources: {{requests: {{cpu: 1, {list}}}}}}}]}}");
+        let error = |used: &str| (Code::Error, format!("DynamicResources is not built yet: pod uses {used}"));
+        let claims = "{resourceClaims: [{name: accelerator, resourceClaimTemplateName: t}]}";
+        assert_eq!(ask("", claims), error("the claim \"accelerator\""));
+        let gpu = requests("example.com/gpu: 1");
+        assert_eq!(ask("", &gpu), error("example.com/gpu of the device class \"gpu\""));
+        let nic = "deviceclass.resource.kubernetes.io/nic";
+        assert_eq!(
+            ask("", &requests(&format!("{nic}: 2"))),
+            error(&format!("{nic} of the device class \"nic\""))
+        );
+        assert_eq!(ask("", &requests("example.com/gpu: 0")).0, Code::Skip, "none is requested");
+        assert_eq!(ask("", &requests("example.com/other: 1")).0, Code::Skip, "no class has that name");
+        assert_eq!(ask("DRAExtendedResource=false", &gpu).0, Code::Skip);
+    }
+
+    #[test]
+    fn pods_with_claims_cannot_be_signed() {
+        let sign = |pod: &str| plugin("").sign_pod(&pod_info(pod).pod);
+        assert_eq!(sign("{metadata: {name: p}}"), Ok(Vec::new()));
+        let status = sign("{spec: {resourceClaims: [{name: c}]}}").unwrap_err();
+        assert_eq!(
+            answer(&status),
+            (Code::Unschedulable, "pods with dra resource claims are not signable".to_owned())
+        );
+    }
+}

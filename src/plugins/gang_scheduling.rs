@@ -12,8 +12,8 @@ use crate::api::objects::{Pod, PodGroup};
 use crate::api::{Duration, NamespacedName, Object, Str};
 use crate::framework::pod_group::PodGroupStage;
 use crate::framework::{
-    ActionType, ClusterEvent, ClusterEventWithHint, CycleState, EnqueueExtensions, EventResource, Handle,
-    HandleRequest, PermitPlugin, Plugin, PodInfo, PreEnqueuePlugin, QueueingHint, Status,
+    ActionType, ClusterEvent, ClusterEventWithHint, Code, CycleState, EnqueueExtensions, EventResource,
+    Handle, HandleRequest, PermitPlugin, Plugin, PodInfo, PreEnqueuePlugin, QueueingHint, Status,
 };
 
 /// How long a pod waits at Permit for the rest of its group.
@@ -86,7 +86,7 @@ impl PermitPlugin for GangScheduling {
             let unscheduled = state.pods_at(PodGroupStage::Unscheduled).cloned().collect();
             handle.request(HandleRequest::Activate(unscheduled));
             let text = "waiting for minCount pods from a gang to be scheduled";
-            return (Status::new(crate::framework::Code::Wait, text), PERMIT_TIMEOUT);
+            return (Status::new(Code::Wait, text), PERMIT_TIMEOUT);
         }
         for assumed in state.pods_at(PodGroupStage::Assumed) {
             if handle.waiting_pods.get(assumed.uid()).is_some() {
@@ -134,4 +134,135 @@ fn is_schedulable_after_pod_group_added(
     let is_its_own = pod.metadata.namespace == added.metadata.namespace
         && pod.pod_group_name() == Some(&added.metadata.name);
     Ok(if is_its_own { QueueingHint::Queue } else { QueueingHint::QueueSkip })
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::framework::runtime::waiting_pods::WaitingPod;
+    use crate::framework::testing::TestWorld;
+    use crate::plugins::fixtures::{hint, pod};
+
+    fn member(name: &str, group: &str, node: &str) -> Arc<Pod> {
+        pod(&format!(
+            "{{metadata: {{name: {name}, namespace: default}}, spec: {{nodeName: '{node}', schedulingGroup: \
+             {{podGroupName: {group}}}}}}}"
+        ))
+    }
+
+    fn group(name: &str, policy: &str) -> Object {
+        let group: PodGroup = serde_saphyr::from_str(&format!(
+            "{{metadata: {{name: {name}, namespace: default}}, spec: {{schedulingPolicy: {policy}}}}}"
+        ))
+        .unwrap();
+        Object::from(group)
+    }
+
+    /// A world with a gang of two, a gang of three and a group that is none, and these pods.
+    fn world(pods: &[&Arc<Pod>]) -> TestWorld {
+        let mut world = TestWorld::default();
+        world.objects.insert(group("pair", "{gang: {minCount: 2}}"));
+        world.objects.insert(group("trio", "{gang: {minCount: 3}}"));
+        world.objects.insert(group("loose", "{basic: {}}"));
+        for pod in pods {
+            world.pod_groups.put(pod);
+        }
+        world
+    }
+
+    fn answer(status: &Status) -> (Code, String) {
+        (status.code(), status.message())
+    }
+
+    #[test]
+    fn a_pod_waits_outside_for_its_group_and_for_enough_of_it() {
+        let pods = [
+            member("a", "pair", ""),
+            member("b", "pair", "n"),
+            member("c", "trio", ""),
+            member("d", "trio", ""),
+            member("e", "loose", ""),
+            member("f", "absent", ""),
+        ];
+        let world = world(&pods.iter().collect::<Vec<_>>());
+        let ask = |pod: &Arc<Pod>| answer(&GangScheduling.pre_enqueue(&world.handle(), pod));
+        let passes = (Code::Success, String::new());
+        assert_eq!(ask(&pods[0]), passes, "pods on nodes count");
+        let too_few = "waiting for minCount pods from a gang to appear in scheduling queue";
+        assert_eq!(ask(&pods[2]), (Code::UnschedulableAndUnresolvable, too_few.to_owned()));
+        assert_eq!(ask(&pods[4]), passes, "only gangs are counted");
+        assert_eq!(
+            ask(&pods[5]),
+            (
+                Code::UnschedulableAndUnresolvable,
+                "waiting for pods's pod group \"absent\" to appear in scheduling queue".to_owned()
+            )
+        );
+        assert_eq!(ask(&pod("{metadata: {name: single}}")), passes);
+    }
+
+    #[test]
+    fn the_first_of_a_gang_waits_and_the_last_lets_all_go() {
+        let (first, second) = (member("a", "pair", ""), member("b", "pair", ""));
+        let mut world = world(&[&first, &second]);
+        let permit = |world: &TestWorld, pod: &Arc<Pod>| {
+            let info = PodInfo::new(Arc::clone(pod));
+            GangScheduling.permit(&world.handle(), &mut CycleState::new(), &info, &"n".into())
+        };
+        let on_node = member("a", "pair", "n");
+        world.pod_groups.assume(&on_node);
+        let (status, timeout) = permit(&world, &on_node);
+        assert_eq!(
+            answer(&status),
+            (Code::Wait, "waiting for minCount pods from a gang to be scheduled".to_owned())
+        );
+        assert_eq!(timeout, Duration::from_secs(300));
+        assert_eq!(world.requests.take(), [HandleRequest::Activate(vec![Arc::clone(&second)])]);
+
+        world.waiting_pods.add(WaitingPod {
+            pod_info: Arc::new(PodInfo::new(Arc::clone(&on_node))),
+            node_name: "n".into(),
+            since: world.now,
+            pending_plugins: [(Str::from(GangScheduling.name()), timeout)].into(),
+            signal: None,
+        });
+        let last = member("b", "pair", "n");
+        world.pod_groups.assume(&last);
+        let (status, _) = permit(&world, &last);
+        assert!(status.is_success());
+        let allowed = HandleRequest::AllowWaitingPod { uid: "a".into(), plugin: "GangScheduling".into() };
+        assert_eq!(world.requests.take(), [allowed]);
+    }
+
+    #[test]
+    fn a_group_that_is_gone_is_an_error_at_permit() {
+        let gone = member("a", "absent", "n");
+        let world = world(&[&gone]);
+        let info = PodInfo::new(gone);
+        let (status, _) = GangScheduling.permit(&world.handle(), &mut CycleState::new(), &info, &"n".into());
+        assert_eq!(
+            answer(&status),
+            (
+                Code::Error,
+                "failed to get podGroup default/absent: podgroup.scheduling.k8s.io \"absent\" not found"
+                    .to_owned()
+            )
+        );
+    }
+
+    #[test]
+    fn members_and_the_group_itself_are_worth_a_retry() {
+        let own = member("a", "pair", "");
+        let added = |index: usize, object: &Object| hint(&GangScheduling, index, &own, None, Some(object));
+        assert_eq!(added(0, &Object::Pod(member("b", "pair", ""))), Ok(QueueingHint::Queue));
+        assert_eq!(added(0, &Object::Pod(member("b", "trio", ""))), Ok(QueueingHint::QueueSkip));
+        assert_eq!(
+            added(0, &Object::Pod(pod("{metadata: {namespace: default}}"))),
+            Ok(QueueingHint::QueueSkip)
+        );
+        assert_eq!(added(1, &group("pair", "{gang: {minCount: 2}}")), Ok(QueueingHint::Queue));
+        assert_eq!(added(1, &group("trio", "{gang: {minCount: 2}}")), Ok(QueueingHint::QueueSkip));
+    }
 }

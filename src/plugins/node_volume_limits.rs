@@ -91,3 +91,52 @@ impl SignPlugin for NodeVolumeLimits {
         Ok(vec![signers::volumes(pod)?])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framework::Code;
+    use crate::plugins::fixtures::{filter, hint, pod, pod_object};
+
+    fn with_volume(volume: &str, more: &str) -> String {
+        format!("{{metadata: {{name: p}}, spec: {{{more}volumes: [{{name: v, {volume}}}]}}}}")
+    }
+
+    fn answer(volume: &str) -> (Code, String) {
+        let nodes = ["{metadata: {name: n}}"];
+        let status =
+            filter(&NodeVolumeLimits, &with_volume(volume, ""), &nodes, &[]).err().unwrap_or_default();
+        (status.code(), status.message())
+    }
+
+    #[test]
+    fn volumes_that_do_not_count_skip_the_plugin() {
+        for volume in ["emptyDir: {}", "hostPath: {path: /x}", "csi: {driver: d}", "rbd: {image: i}"] {
+            assert_eq!(answer(volume), (Code::Skip, String::new()), "{volume}");
+        }
+    }
+
+    #[test]
+    fn volumes_that_would_count_are_an_error() {
+        for (volume, used) in [
+            ("persistentVolumeClaim: {claimName: data}", "the claim \"data\""),
+            ("ephemeral: {}", "the ephemeral volume \"v\""),
+            ("awsElasticBlockStore: {volumeID: x}", "the awsElasticBlockStore volume \"v\""),
+            ("portworxVolume: {volumeID: x}", "the portworxVolume volume \"v\""),
+        ] {
+            let text = format!("NodeVolumeLimits is not built yet: pod uses {used}");
+            assert_eq!(answer(volume), (Code::Error, text));
+        }
+    }
+
+    #[test]
+    fn the_deletion_of_a_placed_pod_with_such_a_volume_is_worth_a_retry() {
+        let own = pod(&with_volume("persistentVolumeClaim: {claimName: data}", ""));
+        let deleted = |volume: &str, more: &str| {
+            hint(&NodeVolumeLimits, 0, &own, Some(&pod_object(&with_volume(volume, more))), None)
+        };
+        assert_eq!(deleted("azureDisk: {diskName: d}", "nodeName: n, "), Ok(QueueingHint::Queue));
+        assert_eq!(deleted("azureDisk: {diskName: d}", ""), Ok(QueueingHint::QueueSkip));
+        assert_eq!(deleted("emptyDir: {}", "nodeName: n, "), Ok(QueueingHint::QueueSkip));
+    }
+}

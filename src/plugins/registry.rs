@@ -131,6 +131,12 @@ mod tests {
     }
 
     #[test]
+    fn every_plugin_of_kube_scheduler_is_there() {
+        let registry = in_tree_registry();
+        assert!(names::ALL.iter().all(|name| registry.contains(name)));
+    }
+
+    #[test]
     fn the_default_profile_runs_the_plugins_in_upstreams_order() {
         let (registry, gates) = (in_tree_registry(), FeatureGates::default());
         let has_plugin = |name: &str| registry.contains(name);
@@ -140,7 +146,7 @@ mod tests {
         let names =
             |plugins: &[Arc<dyn Plugin>]| plugins.iter().map(|plugin| plugin.name()).collect::<Vec<_>>();
         let points = &framework.plugins;
-        assert_eq!(names(&points.pre_enqueue), ["SchedulingGates", "DefaultPreemption"]);
+        assert_eq!(names(&points.pre_enqueue), ["SchedulingGates", "DynamicResources", "DefaultPreemption"]);
         assert_eq!(names(&points.queue_sort), ["PrioritySort"]);
         assert_eq!(
             names(&points.pre_filter),
@@ -148,8 +154,13 @@ mod tests {
                 "NodeAffinity",
                 "NodePorts",
                 "NodeResourcesFit",
+                "VolumeRestrictions",
+                "NodeVolumeLimits",
+                "VolumeBinding",
+                "VolumeZone",
                 "PodTopologySpread",
                 "InterPodAffinity",
+                "DynamicResources",
                 "NodeDeclaredFeatures"
             ]
         );
@@ -162,18 +173,24 @@ mod tests {
                 "NodeAffinity",
                 "NodePorts",
                 "NodeResourcesFit",
+                "VolumeRestrictions",
+                "NodeVolumeLimits",
+                "VolumeBinding",
+                "VolumeZone",
                 "PodTopologySpread",
                 "InterPodAffinity",
+                "DynamicResources",
                 "NodeDeclaredFeatures"
             ]
         );
-        assert_eq!(names(&points.post_filter), ["DefaultPreemption"]);
+        assert_eq!(names(&points.post_filter), ["DynamicResources", "DefaultPreemption"]);
         assert_eq!(
             names(&points.pre_score),
             [
                 "TaintToleration",
                 "NodeAffinity",
                 "NodeResourcesFit",
+                "VolumeBinding",
                 "PodTopologySpread",
                 "InterPodAffinity",
                 "NodeResourcesBalancedAllocation"
@@ -186,13 +203,17 @@ mod tests {
                 ("TaintToleration", 3),
                 ("NodeAffinity", 2),
                 ("NodeResourcesFit", 1),
+                ("VolumeBinding", 1),
                 ("PodTopologySpread", 2),
                 ("InterPodAffinity", 2),
+                ("DynamicResources", 2),
                 ("NodeResourcesBalancedAllocation", 1),
                 ("ImageLocality", 1)
             ]
         );
         assert_eq!(names(&points.bind), ["DefaultBinder"]);
-        assert!(points.reserve.is_empty() && points.permit.is_empty() && points.pre_bind.is_empty());
+        assert_eq!(names(&points.reserve), ["VolumeBinding", "DynamicResources"]);
+        assert_eq!(names(&points.pre_bind), ["VolumeBinding", "DynamicResources"]);
+        assert!(points.permit.is_empty() && points.post_bind.is_empty());
     }
 }

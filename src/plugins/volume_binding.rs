@@ -176,3 +176,77 @@ impl SignPlugin for VolumeBinding {
         Ok(vec![signers::volumes(pod)?])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framework::testing::TestWorld;
+    use crate::framework::{Code, CycleState};
+    use crate::plugins::fixtures::{node_info, pod_info};
+
+    const POD: &str = "{metadata: {name: p}, spec: {volumes: [{name: tmp, emptyDir: {}}]}}";
+
+    fn plugin(gates: &str) -> VolumeBinding {
+        VolumeBinding::new(&FeatureGates::parse(gates).unwrap_or_default())
+    }
+
+    fn answer(status: &Status) -> (Code, String) {
+        (status.code(), status.message())
+    }
+
+    #[test]
+    fn a_pod_without_claims_passes_all_points_with_nothing_to_do() {
+        let (world, pod, node) = (TestWorld::default(), pod_info(POD), "n".into());
+        let (handle, plugin, mut state) = (world.handle(), plugin(""), CycleState::new());
+        let (_, status) = plugin.pre_filter(&handle, &mut state, &pod, &[]);
+        assert_eq!(answer(&status), (Code::Skip, String::new()));
+        assert_eq!(plugin.pre_score(&handle, &mut state, &pod, &[]).code(), Code::Skip);
+        let (_, status) = plugin.pre_bind_pre_flight(&handle, &mut state, &pod, &node);
+        assert_eq!(
+            answer(&status),
+            (Code::Error, "no pod volume found for node \"n\"".to_owned()),
+            "Reserve comes first"
+        );
+        assert!(plugin.reserve(&handle, &mut state, &pod, &node).is_success());
+        let (result, status) = plugin.pre_bind_pre_flight(&handle, &mut state, &pod, &node);
+        assert_eq!((result.allow_parallel, status.code()), (true, Code::Skip));
+    }
+
+    #[test]
+    fn without_its_pre_filter_it_has_nothing_to_go_by() {
+        let (world, pod) = (TestWorld::default(), pod_info(POD));
+        let (handle, mut state) = (world.handle(), CycleState::new());
+        let node = node_info("{metadata: {name: n}}", &[]);
+        let plugin = plugin("StorageCapacityScoring=true");
+        let not_found = (Code::Error, "not found".to_owned());
+        assert_eq!(answer(&plugin.filter(&handle, &state, &pod, &node)), not_found);
+        assert_eq!(answer(&plugin.pre_score(&handle, &mut state, &pod, &[])), not_found);
+        assert_eq!(answer(&plugin.score(&handle, &state, &pod, &node).err().unwrap_or_default()), not_found);
+        assert_eq!(answer(&plugin.reserve(&handle, &mut state, &pod, &"n".into())), not_found);
+    }
+
+    #[test]
+    fn with_storage_capacity_scoring_it_gives_0_to_all() {
+        let (world, pod) = (TestWorld::default(), pod_info(POD));
+        let (handle, mut state) = (world.handle(), CycleState::new());
+        let plugin = plugin("StorageCapacityScoring=true");
+        plugin.pre_filter(&handle, &mut state, &pod, &[]);
+        assert!(plugin.pre_score(&handle, &mut state, &pod, &[]).is_success());
+        let node = node_info("{metadata: {name: n}}", &[]);
+        assert_eq!(plugin.score(&handle, &state, &pod, &node), Ok(0));
+    }
+
+    #[test]
+    fn claims_are_an_error_that_names_them() {
+        let world = TestWorld::default();
+        let answer = |volume: &str| {
+            let pod = pod_info(&format!("{{spec: {{volumes: [{{name: v, {volume}}}]}}}}"));
+            let (_, status) = plugin("").pre_filter(&world.handle(), &mut CycleState::new(), &pod, &[]);
+            answer(&status)
+        };
+        let error = |used: &str| (Code::Error, format!("VolumeBinding is not built yet: pod uses {used}"));
+        assert_eq!(answer("persistentVolumeClaim: {claimName: data}"), error("the claim \"data\""));
+        assert_eq!(answer("ephemeral: {}"), error("the ephemeral volume \"v\""));
+        assert_eq!(answer("csi: {driver: d}").0, Code::Skip, "an inline CSI volume is bound to nothing");
+    }
+}

@@ -195,3 +195,87 @@ impl SignPlugin for VolumeRestrictions {
         Ok(vec![signers::volumes(pod)?])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framework::Code;
+    use crate::plugins::fixtures::{filter, hint, pod, pod_object};
+
+    const NODE: &str = "{metadata: {name: n}}";
+
+    fn with_volume(name: &str, volume: &str) -> String {
+        format!(
+            "{{metadata: {{name: {name}, namespace: default}}, spec: {{nodeName: n, volumes: [{{name: v, {volume}}}]}}}}"
+        )
+    }
+
+    /// What a pod with one volume is told on a node that has a pod with another.
+    fn beside(volume: &str, existing: &str) -> Result<(Code, String), Code> {
+        let (pod, existing) = (with_volume("new", volume), with_volume("old", existing));
+        match filter(&VolumeRestrictions, &pod, &[NODE], &[&existing]) {
+            Ok(statuses) => Ok((statuses[0].code(), statuses[0].message())),
+            Err(status) => Err(status.code()),
+        }
+    }
+
+    #[test]
+    fn a_disk_is_on_a_node_once_unless_all_only_read_it() {
+        let free = Ok((Code::Success, String::new()));
+        let taken = Ok((Code::Unschedulable, "node(s) had no available disk".to_owned()));
+        let rbd = |more: &str| format!("rbd: {{monitors: [m1, m2], image: img{more}}}");
+        let read_only = rbd(", readOnly: true");
+        assert_eq!(beside(&read_only, &read_only), free);
+        assert_eq!(beside(&rbd(""), &read_only), taken);
+        assert_eq!(beside(&rbd(", pool: rbd"), &rbd("")), taken, "the pool is rbd unless it is said");
+        assert_eq!(beside(&rbd(", pool: other"), &rbd("")), free);
+        assert_eq!(beside(&rbd(""), "rbd: {monitors: [m3], image: img}"), free, "another cluster");
+        assert_eq!(beside(&rbd(""), "rbd: {monitors: [m3, m2], image: img}"), taken, "a monitor in common");
+        let iscsi = |iqn: &str, more: &str| format!("iscsi: {{targetPortal: t, iqn: {iqn}, lun: 0{more}}}");
+        assert_eq!(beside(&iscsi("x", ", readOnly: true"), &iscsi("x", "")), taken);
+        assert_eq!(beside(&iscsi("x", ", readOnly: true"), &iscsi("x", ", readOnly: true")), free);
+        assert_eq!(beside(&iscsi("x", ""), &iscsi("y", "")), free);
+        let gce = |more: &str| format!("gcePersistentDisk: {{pdName: d{more}}}");
+        assert_eq!(beside(&gce(", readOnly: true"), &gce(", readOnly: true")), free);
+        assert_eq!(beside(&gce(""), &gce(", readOnly: true")), taken);
+        let aws = "awsElasticBlockStore: {volumeID: v, readOnly: true}";
+        assert_eq!(beside(aws, aws), taken, "reading alone does not help");
+    }
+
+    #[test]
+    fn other_volumes_are_not_looked_at() {
+        for volume in
+            ["emptyDir: {}", "configMap: {name: c}", "csi: {driver: d}", "nfs: {server: s}", "rbd: null"]
+        {
+            assert_eq!(beside(volume, volume), Err(Code::Skip), "{volume}");
+        }
+    }
+
+    #[test]
+    fn a_claim_is_an_error_that_names_it() {
+        let pod = with_volume("p", "persistentVolumeClaim: {claimName: data}");
+        let status = filter(&VolumeRestrictions, &pod, &[NODE], &[]).err().unwrap_or_default();
+        assert_eq!(
+            (status.code(), status.message().as_str()),
+            (Code::Error, "VolumeRestrictions is not built yet: pod uses the claim \"data\"")
+        );
+    }
+
+    #[test]
+    fn the_deletion_of_a_pod_with_the_same_disk_or_claim_is_worth_a_retry() {
+        let disk = "gcePersistentDisk: {pdName: d}";
+        let claim = "persistentVolumeClaim: {claimName: data}";
+        let answer = |own: &str, deleted: &str| {
+            let deleted = pod_object(&with_volume("old", deleted));
+            hint(&VolumeRestrictions, 0, &pod(&with_volume("new", own)), Some(&deleted), None)
+        };
+        assert_eq!(answer(disk, disk), Ok(QueueingHint::Queue));
+        assert_eq!(answer(claim, claim), Ok(QueueingHint::Queue));
+        assert_eq!(answer(claim, "persistentVolumeClaim: {claimName: logs}"), Ok(QueueingHint::QueueSkip));
+        assert_eq!(answer(disk, "emptyDir: {}"), Ok(QueueingHint::QueueSkip));
+        let elsewhere = with_volume("old", disk).replace("namespace: default", "namespace: other");
+        let elsewhere = pod_object(&elsewhere);
+        let new = pod(&with_volume("new", disk));
+        assert_eq!(hint(&VolumeRestrictions, 0, &new, Some(&elsewhere), None), Ok(QueueingHint::QueueSkip));
+    }
+}

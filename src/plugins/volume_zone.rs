@@ -69,3 +69,23 @@ impl SignPlugin for VolumeZone {
         Ok(vec![signers::volumes(pod)?])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framework::Code;
+    use crate::plugins::fixtures::filter;
+
+    #[test]
+    fn only_claims_have_zones() {
+        let answer = |volume: &str| {
+            let pod = format!("{{metadata: {{name: p}}, spec: {{volumes: [{{name: v, {volume}}}]}}}}");
+            let status = filter(&VolumeZone, &pod, &["{metadata: {name: n}}"], &[]).err().unwrap_or_default();
+            (status.code(), status.message())
+        };
+        assert_eq!(answer("emptyDir: {}"), (Code::Skip, String::new()));
+        assert_eq!(answer("ephemeral: {}"), (Code::Skip, String::new()), "as upstream has it");
+        let error = "VolumeZone is not built yet: pod uses the claim \"data\"";
+        assert_eq!(answer("persistentVolumeClaim: {claimName: data}"), (Code::Error, error.to_owned()));
+    }
+}

@@ -14,6 +14,7 @@
 //! Mirrors `pkg/scheduler/scheduler.go`. Not here: how deeds are done, and when attempts are made. A driver sends
 //! [`Command::ScheduleOne`] for each attempt, so that pausing is nothing but not sending it.
 
+mod ask;
 mod batch;
 mod binding_cycle;
 mod cycle;

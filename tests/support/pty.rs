@@ -116,6 +116,8 @@ pub struct Deeds {
     is_wrap_off: bool,
     /// How many whole frames were drawn.
     n_frames: usize,
+    /// When the first of them was there.
+    first_frame: Option<Instant>,
 }
 
 impl vt100::Callbacks for Deeds {
@@ -162,6 +164,7 @@ impl vt100::Callbacks for Deeds {
             (Some(b'?'), [[2026]], 'h') => self.is_updating = true,
             (Some(b'?'), [[2026]], 'l') => {
                 self.n_frames += usize::from(self.is_updating);
+                self.first_frame.get_or_insert_with(Instant::now);
                 self.is_updating = false;
             }
             (Some(b'?'), [[7]], 'l') => self.is_wrap_off = true,
@@ -178,6 +181,8 @@ impl vt100::Callbacks for Deeds {
 
 struct Shared {
     bytes: Vec<u8>,
+    /// When something was written first: by the shell, just before it starts the program.
+    first_byte: Option<Instant>,
     emulator: vt100::Parser<Deeds>,
     is_closed: bool,
     /// While set, nobody reads: the terminal is stuck.
@@ -230,8 +235,14 @@ impl Terminal {
         command.cwd(std::env::temp_dir());
         let (rows, columns) = (emulated(size.1), emulated(size.0));
         let emulator = vt100::Parser::new_with_callbacks(rows, columns, 100, Deeds::default());
-        let shared =
-            Shared { bytes: Vec::new(), emulator, is_closed: false, is_held: false, is_closing: false };
+        let shared = Shared {
+            bytes: Vec::new(),
+            first_byte: None,
+            emulator,
+            is_closed: false,
+            is_held: false,
+            is_closing: false,
+        };
         let shared = Arc::new((Mutex::new(shared), Condvar::new()));
         let reader = pair.master.try_clone_reader().unwrap();
         let writer = pair.master.take_writer().unwrap();
@@ -349,6 +360,12 @@ impl Terminal {
         };
         self.wait_until("a frame", || is_drawn(&self.lock()));
         self
+    }
+
+    /// The time from just before the program was started to its first whole frame.
+    pub fn time_to_first_frame(&self) -> Duration {
+        let shared = self.lock();
+        shared.emulator.callbacks().first_frame.unwrap() - shared.first_byte.unwrap()
     }
 
     /// How many frames were drawn so far.
@@ -526,6 +543,7 @@ fn read_all(mut reader: Box<dyn Read + Send>, shared: &(Mutex<Shared>, Condvar))
         drop(held);
         let n = reader.read(&mut buffer).unwrap_or(0);
         let mut now = shared.0.lock().unwrap();
+        now.first_byte.get_or_insert_with(Instant::now);
         now.bytes.extend_from_slice(&buffer[..n]);
         now.emulator.process(&buffer[..n]);
         now.is_closed = n == 0 || now.is_closing;

@@ -95,3 +95,13 @@ fn a_manifest_is_read_from_standard_input_and_keys_from_the_terminal() {
     assert_eq!(terminal.wait_exit(), 0);
     terminal.assert_restored();
 }
+
+#[test]
+fn a_speed_that_no_machine_reaches_can_be_stopped() {
+    let mut terminal = console();
+    terminal.send(":speed 4294967295\r").wait_text("×4294967295");
+    terminal.send("r").wait_text("running").wait_text("bound 9");
+    terminal.send("p").wait_text("paused");
+    terminal.send("q");
+    assert_eq!(terminal.wait_exit(), 0);
+}

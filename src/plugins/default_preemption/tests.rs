@@ -132,7 +132,7 @@ fn where_it_does_not_help_the_text_says_so_of_every_node() {
     assert_eq!(
         text(150, 4, ""),
         (
-            "preemption: 0/3 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming \
+            "no new claims to deallocate, preemption: 0/3 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming \
              pod, 1 Preemption is not helpful for scheduling."
                 .to_owned(),
             cleared.clone()
@@ -141,7 +141,7 @@ fn where_it_does_not_help_the_text_says_so_of_every_node() {
     assert_eq!(
         text(10, 2, ""),
         (
-            "preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption \
+            "no new claims to deallocate, preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption \
              victims found for incoming pod."
                 .to_owned(),
             cleared.clone()
@@ -150,14 +150,17 @@ fn where_it_does_not_help_the_text_says_so_of_every_node() {
     assert_eq!(
         text(1000, 5, ""),
         (
-            "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.".to_owned(),
+            "no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.".to_owned(),
             cleared
         )
     );
     // A pod that may not preempt keeps its nomination as it is.
     assert_eq!(
         text(1000, 2, ", preemptionPolicy: Never"),
-        ("preemption: not eligible due to preemptionPolicy=Never.".to_owned(), None)
+        (
+            "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.".to_owned(),
+            None
+        )
     );
 }
 
@@ -180,7 +183,7 @@ fn a_preemptor_waits_for_the_victims_on_its_node() {
     };
     assert_eq!(
         with(&going("PreemptionByScheduler")).message(),
-        "preemption: not eligible due to a terminating pod on the nominated node."
+        "no new claims to deallocate, preemption: not eligible due to a terminating pod on the nominated node."
     );
     // Somebody else deletes it: no reason to wait.
     assert!(with(&going("DeletionByTaintManager")).is_success());

@@ -140,3 +140,28 @@ pub fn node_affinity(pod: &Pod) -> Result<SignFragment, Status> {
     });
     fragment(NODE_AFFINITY, &sorted)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugins::fixtures::pod;
+
+    /// The signature of the volumes of a pod.
+    fn signed(list: &str) -> String {
+        let pod = pod(&format!("{{spec: {{volumes: {list}}}}}"));
+        volumes(&pod).map(|fragment| fragment.value).unwrap_or_default()
+    }
+
+    #[test]
+    fn volumes_are_signed_by_their_sources_but_config_maps_and_secrets() {
+        let base = signed("[{name: a, emptyDir: {}}, {name: b, csi: {driver: d, readOnly: true}}]");
+        assert_eq!(signed("[{name: x, csi: {readOnly: true, driver: d}}, {name: y, emptyDir: {}}]"), base);
+        assert_eq!(
+            signed(
+                "[{name: c, configMap: {name: m}}, {name: s, secret: {}}, {name: a, emptyDir: {}}, {name: b, csi: {driver: d, readOnly: true}}]"
+            ),
+            base
+        );
+        assert_ne!(signed("[{name: a, emptyDir: {}}, {name: b, csi: {driver: e, readOnly: true}}]"), base);
+    }
+}

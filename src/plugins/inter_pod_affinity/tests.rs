@@ -1,5 +1,6 @@
 //! The rules by example; verdicts and scores are those of kube-scheduler v1.36.3.
 
+use super::super::fixtures::{hint, node_object, pod, pod_info, pod_object, world};
 use super::InterPodAffinity;
 use crate::api::Object;
 use crate::api::objects::Namespace;
@@ -9,7 +10,6 @@ use crate::framework::{
     CycleState, FilterPlugin, NodeScore, PreFilterExtensions, PreFilterPlugin, PreScorePlugin, QueueingHint,
     ScoreExtensions, ScorePlugin, SignPlugin, Status,
 };
-use crate::plugins::fixtures::{hint, node_object, pod, pod_info, pod_object, world};
 
 const NODES: [&str; 4] = [
     "{metadata: {name: a1, labels: {zone: a, host: a1}}}",

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::super::fixtures::{hint, node_object, pod, pod_info, pod_object, world};
 use super::PodTopologySpread;
 use crate::api::Object;
 use crate::api::objects::Service;
@@ -12,7 +13,6 @@ use crate::framework::{
     CycleState, FilterPlugin, NodeScore, PreFilterExtensions, PreFilterPlugin, PreScorePlugin, QueueingHint,
     ScoreExtensions, ScorePlugin, SignPlugin, Status,
 };
-use crate::plugins::fixtures::{hint, node_object, pod, pod_info, pod_object, world};
 
 const NODES: [&str; 4] = [
     "{metadata: {name: a1, labels: {zone: a, host: a1}}}",
