@@ -27,6 +27,11 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// Schedules a cluster from files until nothing moves, and prints where each pod went
     Run(RunArgs),
+    /// Shows, compares or checks a KubeSchedulerConfiguration
+    Config(ConfigArgs),
+    /// Compares this scheduler with kube-scheduler
+    #[command(subcommand, hide = true)]
+    Conformance(ConformanceCommand),
 }
 
 /// Where a cluster comes from.
@@ -60,6 +65,99 @@ pub struct RunArgs {
     /// How the result is printed
     #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
     pub output: OutputFormat,
+}
+
+/// `schedscope config`.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ConfigCommand,
+}
+
+/// What to do with a configuration.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Prints the configuration with all defaults, and the plugins that each profile runs, in order
+    View(ConfigViewArgs),
+    /// Prints what differs from the default configuration
+    Diff(ConfigFileArgs),
+    /// Checks a configuration and tells of everything that is wrong with it; exit code 2 if anything is
+    Validate(ConfigValidateArgs),
+}
+
+/// `schedscope config view`.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigViewArgs {
+    /// The configuration.
+    #[command(flatten)]
+    pub file: ConfigFileArgs,
+    /// How it is printed
+    #[arg(short = 'o', long, value_enum, default_value_t = ConfigFormat::Table)]
+    pub output: ConfigFormat,
+}
+
+/// Which configuration.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigFileArgs {
+    /// A KubeSchedulerConfiguration, or - for standard input; the default configuration if there is none
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// The feature gates that hold.
+    #[command(flatten)]
+    pub gates: GateArgs,
+}
+
+/// `schedscope config validate`.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigValidateArgs {
+    /// A KubeSchedulerConfiguration, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The feature gates that hold.
+    #[command(flatten)]
+    pub gates: GateArgs,
+}
+
+/// Feature gates.
+#[derive(Clone, Debug, Default, Args)]
+pub struct GateArgs {
+    /// Feature gates as kube-scheduler takes them, such as GenericWorkload=true,GangScheduling=true
+    #[arg(long = "feature-gates", value_name = "LIST", default_value = "", hide_default_value = true)]
+    pub list: String,
+}
+
+/// How a configuration is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConfigFormat {
+    /// For people.
+    Table,
+    /// The two documents: the configuration, and `effectivePlugins`.
+    Yaml,
+}
+
+/// `schedscope conformance`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConformanceCommand {
+    /// Decides each pending pod by itself and prints a line of JSON for each
+    Decide(DecideArgs),
+}
+
+/// `schedscope conformance decide`.
+#[derive(Clone, Debug, Args)]
+pub struct DecideArgs {
+    /// A KubeSchedulerConfiguration, in place of the config.yaml of a folder
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Feature gates, such as GenericWorkload=true,GangScheduling=true
+    #[arg(long, value_name = "GATE=BOOL,...", default_value = "")]
+    pub feature_gates: String,
+    /// Only this pod, by namespace/name or name; may be given several times
+    #[arg(long = "pod", value_name = "POD")]
+    pub pods: Vec<String>,
+    /// Manifests, or folders with cluster.yaml, pending.yaml and config.yaml
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub paths: Vec<PathBuf>,
 }
 
 /// How a result is printed.

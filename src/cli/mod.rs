@@ -4,6 +4,8 @@
 //! library's.
 
 mod args;
+mod config;
+mod conformance;
 mod console;
 mod input;
 mod run;
@@ -17,7 +19,7 @@ use clap::Parser;
 
 use crate::tui::widgets::text::clean;
 
-pub use args::{Cli, Command};
+pub use args::{Cli, Command, ConformanceCommand};
 
 /// Exit codes, as documented in the help text.
 mod exit {
@@ -25,6 +27,8 @@ mod exit {
     pub(super) const OK: u8 = 0;
     /// It went well, but some pods are pending.
     pub(super) const PENDING: u8 = 1;
+    /// What was given is wrong.
+    pub(super) const WRONG: u8 = 2;
     /// A signal ended it: this plus the signal's number.
     pub(super) const SIGNAL: u8 = 128;
 }
@@ -39,6 +43,8 @@ pub fn run() -> anyhow::Result<ExitCode> {
         None => sandbox::run(&args::InputArgs::default(), &cli.console)?,
         Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.console)?,
         Some(Command::Run(run)) => run::run(&run)?,
+        Some(Command::Config(config)) => config::run(&config)?,
+        Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
     };
     Ok(ExitCode::from(code))
 }

@@ -31,7 +31,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
 }
 
 /// Writes to standard output; a reader that has had enough is no error.
-fn print(text: &str) -> anyhow::Result<()> {
+pub(super) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

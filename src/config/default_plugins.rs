@@ -4,7 +4,7 @@
 
 use super::gates::{FeatureGates, Gate};
 use super::plugin_names as names;
-use super::types::{ExtensionPoint, PluginRef, PluginSet, Plugins};
+use super::plugins::{ExtensionPoint, PluginRef, PluginSet, Plugins};
 
 /// The default plugins of v1.36 under these gates, all of them at MultiPoint.
 pub fn default_plugins(gates: &FeatureGates) -> Plugins {

@@ -1,469 +1,349 @@
-//! Reads a `KubeSchedulerConfiguration` (`kubescheduler.config.k8s.io/v1`) and fills in what it leaves out.
+//! Reads a `KubeSchedulerConfiguration` (`kubescheduler.config.k8s.io/v1`): text, fields, defaults, validation,
+//! plugins.
 //!
-//! Follows `pkg/scheduler/apis/config/v1/defaults.go` and, for the fields that are read, `validation.go`. The
-//! settings of a process (leader election, client connection, debugging) are accepted and not kept. Extenders
-//! are refused.
+//! Follows `cmd/kube-scheduler/app/options/configfile.go` and what it calls. Complaints of decoding have better
+//! words than Go's; the others are kube-scheduler's.
 
-use std::collections::BTreeSet;
-
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-
-use super::default_plugins::{default_plugins, merge_plugins};
+use super::complaint::{Complaint, Complaints, Step};
+use super::decode::{Decode, Finding, Findings, Path};
+use super::document::{Document, Node, Value};
+use super::effective::{BuildProblem, EffectivePlugins, Subject, effective_plugins};
+use super::extenders;
 use super::gates::FeatureGates;
-use super::plugin_args::{
-    ArgsError, DefaultPreemptionArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs,
+use super::go_text::quoted;
+use super::plugin_names::PluginCatalog;
+use super::scheduler_config::{PluginConfig, Profile, SchedulerConfig};
+use super::v1::{
+    API_VERSION, KIND, KubeSchedulerConfiguration, KubeSchedulerProfile, PluginArgs, without_type,
 };
-use super::plugin_names;
-use super::types::{ExtensionPoint, PluginConfig, PluginRef, PluginSet, Plugins, Profile, SchedulerConfig};
-use crate::api::field::{FieldError, FieldErrors, child, index};
+use super::validation::validate;
+use super::warnings::warnings;
+use crate::api::field::{child, index};
+use crate::api::manifest::Place;
 use crate::api::{Duration, Str};
 
-/// The name of the scheduler where a configuration has one profile without a name.
-pub const DEFAULT_SCHEDULER_NAME: &str = "default-scheduler";
-
-const API_VERSION: &str = "kubescheduler.config.k8s.io/v1";
-const KIND: &str = "KubeSchedulerConfiguration";
-
-/// Why a configuration is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// The text is no configuration.
-    #[error("{0}")]
-    Form(String),
-    /// It is a configuration of another version, or something else.
-    #[error("no kind {kind:?} is registered for version {api_version:?}")]
-    Kind {
-        /// `apiVersion`.
-        api_version: String,
-        /// `kind`.
-        kind: String,
-    },
-    /// Values are not allowed.
-    #[error(transparent)]
-    Invalid(#[from] FieldErrors),
-    /// It asks for something of kube-scheduler that is not built.
-    #[error("{path}: {what} is not built yet")]
-    NotBuilt {
-        /// Where it is asked for.
-        path: String,
-        /// What is asked for.
-        what: String,
-    },
+/// How a configuration is read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOptions<'a> {
+    /// What complaints call the text, such as the file's name.
+    pub source: &'a str,
+    /// The feature gates: they add default plugins and allow fields.
+    pub gates: &'a FeatureGates,
+    /// The plugins that may be enabled.
+    pub catalog: &'a PluginCatalog,
 }
 
-/// How a configuration is read.
+/// What is known of the plugins while a configuration is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Knowledge {
+    /// The extension points of each.
+    Points,
+    /// At the most their names.
+    Names,
+}
+
+/// How a configuration is read that is to be run by the plugins that are there.
 #[derive(Clone, Copy)]
 pub struct LoadOptions<'a> {
-    /// The feature gates, which add default plugins.
+    /// The feature gates: they add default plugins and allow fields.
     pub gates: &'a FeatureGates,
-    /// Whether there is a plugin of that name. A default plugin that is not there is left out; a configuration
-    /// that names a plugin of kube-scheduler that is not there is refused.
+    /// Whether there is a plugin of that name. One of kube-scheduler that is not there is left out of all profiles.
     pub has_plugin: &'a dyn Fn(&str) -> bool,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct RawConfig {
-    #[serde(default)]
-    api_version: Option<String>,
-    #[serde(default)]
-    kind: Option<String>,
-    #[serde(default)]
-    parallelism: Option<i32>,
-    #[serde(default, rename = "leaderElection")]
-    _leader_election: Option<IgnoredAny>,
-    #[serde(default, rename = "clientConnection")]
-    _client_connection: Option<IgnoredAny>,
-    #[serde(default, rename = "enableProfiling")]
-    _enable_profiling: Option<bool>,
-    #[serde(default, rename = "enableContentionProfiling")]
-    _enable_contention_profiling: Option<bool>,
-    #[serde(default, rename = "delayCacheUntilActive")]
-    _delay_cache_until_active: Option<bool>,
-    #[serde(default)]
-    percentage_of_nodes_to_score: Option<i32>,
-    #[serde(default)]
-    pod_initial_backoff_seconds: Option<i64>,
-    #[serde(default)]
-    pod_max_backoff_seconds: Option<i64>,
-    #[serde(default)]
-    profiles: Option<Vec<RawProfile>>,
-    #[serde(default)]
-    extenders: Option<Vec<IgnoredAny>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct RawProfile {
-    #[serde(default)]
-    scheduler_name: Option<String>,
-    #[serde(default)]
-    percentage_of_nodes_to_score: Option<i32>,
-    #[serde(default)]
-    plugins: Option<RawPlugins>,
-    #[serde(default)]
-    plugin_config: Option<Vec<RawPluginConfig>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawPluginConfig {
-    name: String,
-    #[serde(default)]
-    args: serde_json::Value,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct RawPlugins {
-    #[serde(default)]
-    multi_point: Option<RawPluginSet>,
-    #[serde(default)]
-    pre_enqueue: Option<RawPluginSet>,
-    #[serde(default)]
-    queue_sort: Option<RawPluginSet>,
-    #[serde(default)]
-    pre_filter: Option<RawPluginSet>,
-    #[serde(default)]
-    filter: Option<RawPluginSet>,
-    #[serde(default)]
-    post_filter: Option<RawPluginSet>,
-    #[serde(default)]
-    pre_score: Option<RawPluginSet>,
-    #[serde(default)]
-    score: Option<RawPluginSet>,
-    #[serde(default)]
-    reserve: Option<RawPluginSet>,
-    #[serde(default)]
-    permit: Option<RawPluginSet>,
-    #[serde(default)]
-    pre_bind: Option<RawPluginSet>,
-    #[serde(default)]
-    bind: Option<RawPluginSet>,
-    #[serde(default)]
-    post_bind: Option<RawPluginSet>,
-    #[serde(default)]
-    placement_generate: Option<RawPluginSet>,
-    #[serde(default)]
-    placement_score: Option<RawPluginSet>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct RawPluginSet {
-    #[serde(default)]
-    enabled: Option<Vec<RawPlugin>>,
-    #[serde(default)]
-    disabled: Option<Vec<RawPlugin>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawPlugin {
-    name: String,
-    #[serde(default)]
-    weight: Option<i32>,
 }
 
 impl SchedulerConfig {
     /// The configuration that holds where none is given: one profile with the default plugins.
     pub fn with_defaults(options: LoadOptions<'_>) -> Self {
-        let mut loader = Loader { options, left_out: BTreeSet::new() };
-        let profile = Profile {
-            scheduler_name: Str::from(DEFAULT_SCHEDULER_NAME),
-            percentage_of_nodes_to_score: None,
-            plugins: loader.built_defaults(),
-            plugin_config: Vec::new(),
-        };
-        Self {
-            parallelism: 16,
-            percentage_of_nodes_to_score: 0,
-            pod_initial_backoff: Duration::from_secs(1),
-            pod_max_backoff: Duration::from_secs(10),
-            profiles: vec![profile],
-            left_out: loader.left_out.into_iter().collect(),
-        }
+        let mut config = Self::default_under(options.gates);
+        config.leave_out_unbuilt(options.has_plugin);
+        config
+    }
+
+    /// The configuration that holds under these gates where none is given, with all plugins.
+    pub fn default_under(gates: &FeatureGates) -> Self {
+        let mut document = KubeSchedulerConfiguration::default();
+        document.set_defaults(gates);
+        let effective = effective_plugins(&document, gates, &PluginCatalog::default()).unwrap_or_default();
+        assemble(document, gates, effective, Complaints::default())
+    }
+
+    /// Reads a configuration in YAML or JSON, for the plugins that are there. What only those plugins know is left
+    /// to the building of the frameworks: whether each is there and has the points where it is enabled. Where that
+    /// would fail, [`SchedulerConfig::effective_plugins`] is empty.
+    ///
+    /// # Errors
+    /// As [`SchedulerConfig::read`], without those of profiles that cannot be built.
+    pub fn load(text: &str, options: LoadOptions<'_>) -> Result<Self, Complaints> {
+        let LoadOptions { gates, has_plugin } = options;
+        let catalog = PluginCatalog::default();
+        let options = ReadOptions { source: "configuration", gates, catalog: &catalog };
+        let mut config = Self::read_as(text, options, Knowledge::Names)?;
+        config.leave_out_unbuilt(has_plugin);
+        Ok(config)
     }
 
     /// Reads a configuration in YAML or JSON.
     ///
     /// # Errors
-    /// The text has another form, a value is not allowed, or it asks for something that is not built.
-    pub fn load(text: &str, options: LoadOptions<'_>) -> Result<Self, ConfigError> {
-        let raw: RawConfig =
-            serde_saphyr::from_str(text).map_err(|error| ConfigError::Form(error.to_string()))?;
-        let api_version = raw.api_version.unwrap_or_default();
-        let kind = raw.kind.unwrap_or_default();
-        if api_version != API_VERSION || kind != KIND {
-            return Err(ConfigError::Kind { api_version, kind });
+    /// Everything that the first failing step finds: the text is no configuration, fields are unknown or there
+    /// twice or of another type, values are not allowed, or no scheduler can be made of it.
+    pub fn read(text: &str, options: ReadOptions<'_>) -> Result<Self, Complaints> {
+        Self::read_as(text, options, Knowledge::Points)
+    }
+
+    fn read_as(text: &str, options: ReadOptions<'_>, knowledge: Knowledge) -> Result<Self, Complaints> {
+        let document = Document::read(text).map_err(|error| Complaints {
+            source: options.source.to_owned(),
+            are_warnings: false,
+            list: vec![Complaint {
+                step: Step::Read,
+                text: error.reason,
+                places: vec![Place::find(text, error.offset)],
+            }],
+        })?;
+        let reader = Reader { text, options, root: &document.root, is_json: document.is_json };
+        if !document.problems.is_empty() {
+            let problems = document.problems.iter();
+            let list = problems.map(|problem| reader.at(Step::Read, problem.reason.clone(), problem.offset));
+            return Err(reader.refuse(list.collect()));
         }
-        if raw.extenders.is_some_and(|extenders| !extenders.is_empty()) {
-            return Err(ConfigError::NotBuilt { path: "extenders".to_owned(), what: "extenders".to_owned() });
+        reader.check_type()?;
+        let config = reader.decode()?;
+        let mut config = reader.finish(config, knowledge)?;
+        if let Some(offset) = document.second {
+            let text = "only the first document is read".to_owned();
+            config.warnings.list.push(reader.at(Step::Read, text, offset));
         }
-        let mut errors = Vec::new();
-        let parallelism = raw.parallelism.unwrap_or(16);
-        if parallelism <= 0 {
-            let detail = "should be an integer value greater than zero";
-            errors.push(FieldError::invalid("parallelism", parallelism, detail));
-        }
-        let mut loader = Loader { options, left_out: BTreeSet::new() };
-        let mut raw_profiles = raw.profiles.unwrap_or_default();
-        if raw_profiles.is_empty() {
-            raw_profiles.push(RawProfile::default());
-        }
-        let is_single = raw_profiles.len() == 1;
-        let mut profiles: Vec<Profile> = Vec::new();
-        for (i, profile) in raw_profiles.into_iter().enumerate() {
-            let path = index("profiles", i);
-            let profile = loader.profile(profile, is_single, &path, &mut errors)?;
-            let same_name = |earlier: &Profile| earlier.scheduler_name == profile.scheduler_name;
-            if profiles.iter().any(same_name) {
-                let mut error = FieldError::duplicate(child(&path, "schedulerName"), "");
-                // Upstream shows the path of the earlier one as an object without fields.
-                error.value = Some("{}".to_owned());
-                errors.push(error);
-            }
-            profiles.push(profile);
-        }
-        let percentage = raw.percentage_of_nodes_to_score.unwrap_or(0);
-        check_percentage("percentageOfNodesToScore", percentage, &mut errors);
-        let initial = raw.pod_initial_backoff_seconds.unwrap_or(1);
-        let max = raw.pod_max_backoff_seconds.unwrap_or(10);
-        if initial <= 0 {
-            errors.push(FieldError::invalid("podInitialBackoffSeconds", initial, "must be greater than 0"));
-        }
-        if max < initial {
-            let detail = "must be greater than or equal to PodInitialBackoffSeconds";
-            errors.push(FieldError::invalid("podMaxBackoffSeconds", max, detail));
-        }
-        FieldErrors(errors).into_result()?;
-        Ok(Self {
-            parallelism,
-            percentage_of_nodes_to_score: percentage,
-            pod_initial_backoff: Duration::from_secs(initial.unsigned_abs()),
-            pod_max_backoff: Duration::from_secs(max.unsigned_abs()),
-            profiles,
-            left_out: loader.left_out.into_iter().collect(),
-        })
+        Ok(config)
     }
 }
 
-fn check_percentage(path: &str, percentage: i32, errors: &mut Vec<FieldError>) {
-    if !(0..=100).contains(&percentage) {
-        errors.push(FieldError::invalid(path, percentage, "not in valid range [0-100]"));
-    }
-}
-
-/// Checks the arguments of a plugin. Those of NodeResourcesFit are not looked at before the plugin is made, as it
-/// is upstream.
-fn check_args(
-    plugin: &str,
-    args: &serde_json::Value,
-    path: &str,
-    errors: &mut Vec<FieldError>,
-) -> Result<(), ConfigError> {
-    let checked = match plugin {
-        plugin_names::DEFAULT_PREEMPTION => DefaultPreemptionArgs::from_value(Some(args), path).map(|_| ()),
-        plugin_names::NODE_AFFINITY => NodeAffinityArgs::from_value(Some(args), path).map(|_| ()),
-        plugin_names::NODE_RESOURCES_BALANCED_ALLOCATION => {
-            NodeResourcesBalancedAllocationArgs::from_value(Some(args), path).map(|_| ())
-        }
-        _ => Ok(()),
+/// The running form of a document that was checked.
+fn assemble(
+    document: KubeSchedulerConfiguration,
+    gates: &FeatureGates,
+    effective_plugins: Vec<EffectivePlugins>,
+    warnings: Complaints,
+) -> SchedulerConfig {
+    // The document stays as it was written; the extenders change what runs.
+    let mut profiles = document.profiles.clone();
+    let _ = extenders::check(&document.extenders, &mut profiles);
+    let seconds = |seconds: Option<i64>| {
+        Duration::from_secs(seconds.and_then(|seconds| u64::try_from(seconds).ok()).unwrap_or(0))
     };
-    match checked {
-        Ok(()) => Ok(()),
-        Err(ArgsError::Invalid(found)) => {
-            errors.extend(found.0);
-            Ok(())
+    SchedulerConfig {
+        parallelism: document.parallelism.unwrap_or(0),
+        percentage_of_nodes_to_score: document.percentage_of_nodes_to_score.unwrap_or(0),
+        pod_initial_backoff: seconds(document.pod_initial_backoff_seconds),
+        pod_max_backoff: seconds(document.pod_max_backoff_seconds),
+        profiles: profiles.into_iter().map(running_profile).collect(),
+        extenders: document.extenders.clone(),
+        gates: *gates,
+        effective_plugins,
+        document,
+        warnings,
+        left_out: Vec::new(),
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    options: ReadOptions<'a>,
+    root: &'a Node,
+    is_json: bool,
+}
+
+impl Reader<'_> {
+    fn refuse(&self, list: Vec<Complaint>) -> Complaints {
+        Complaints { source: self.options.source.to_owned(), are_warnings: false, list }
+    }
+
+    fn at(&self, step: Step, text: String, offset: usize) -> Complaint {
+        Complaint { step, text, places: vec![Place::find(self.text, offset)] }
+    }
+
+    /// A complaint about the field at a path.
+    fn about(&self, step: Step, text: String, path: &str) -> Complaint {
+        self.at(step, text, self.root.locate(path))
+    }
+
+    /// Whether the text is a configuration of the version that is read.
+    fn check_type(&self) -> Result<(), Complaints> {
+        if !matches!(self.root.value, Value::Map(_) | Value::Null) {
+            let text = format!("a mapping is expected, not {}", self.root.describe());
+            return Err(self.refuse(vec![self.at(Step::Read, text, self.root.offset)]));
         }
-        Err(ArgsError::Form(text)) => Err(ConfigError::Form(format!("{path}: {text}"))),
-    }
-}
-
-struct Loader<'a> {
-    options: LoadOptions<'a>,
-    left_out: BTreeSet<String>,
-}
-
-impl Loader<'_> {
-    fn is_unbuilt(&self, name: &str) -> bool {
-        !(self.options.has_plugin)(name) && plugin_names::is_in_tree(name)
-    }
-
-    /// The default plugins that are built; notes the others.
-    fn built_defaults(&mut self) -> Plugins {
-        let mut defaults = default_plugins(self.options.gates);
-        defaults.multi_point.enabled.retain(|plugin| {
-            let is_unbuilt = self.is_unbuilt(&plugin.name);
-            if is_unbuilt {
-                self.left_out.insert(plugin.name.clone());
-            }
-            !is_unbuilt
-        });
-        defaults
-    }
-
-    fn profile(
-        &mut self,
-        raw: RawProfile,
-        is_single: bool,
-        path: &str,
-        errors: &mut Vec<FieldError>,
-    ) -> Result<Profile, ConfigError> {
-        let scheduler_name = match raw.scheduler_name {
-            None if is_single => DEFAULT_SCHEDULER_NAME.to_owned(),
-            name => name.unwrap_or_default(),
+        let mut findings = Findings::default();
+        let mut read = |name| {
+            // The names count in any case here, as with Go; that they are unknown then is told later.
+            let node = self.root.get(name).or_else(|| self.root.get_in_any_case(name));
+            let node = node.map(|entry| &entry.value);
+            node.map(|node| String::decode(node, &Path::Text(name), &mut findings)).unwrap_or_default()
         };
-        if scheduler_name.is_empty() {
-            errors.push(FieldError::required(child(path, "schedulerName"), ""));
-        }
-        if let Some(percentage) = raw.percentage_of_nodes_to_score {
-            check_percentage(&child(path, "percentageOfNodesToScore"), percentage, errors);
-        }
-        let custom = self.plugins(raw.plugins.unwrap_or_default(), &child(path, "plugins"))?;
-        let mut plugin_config: Vec<PluginConfig> = Vec::new();
-        for (i, config) in raw.plugin_config.unwrap_or_default().into_iter().enumerate() {
-            let path = index(&child(path, "pluginConfig"), i);
-            if plugin_config.iter().any(|earlier| earlier.name == config.name) {
-                errors.push(FieldError::duplicate(path, &config.name));
-                continue;
+        let (api_version, kind) = (read("apiVersion"), read("kind"));
+        let mut list: Vec<Complaint> = findings
+            .list
+            .into_iter()
+            .map(|finding| self.at(Step::Read, finding.text, finding.offset))
+            .collect();
+        if list.is_empty() {
+            for (name, value, word) in [("kind", &kind, "Kind"), ("apiVersion", &api_version, "apiVersion")] {
+                if value.is_empty() {
+                    list.push(self.about(Step::Read, format!("Object '{word}' is missing"), name));
+                }
             }
-            self.check_built(&config.name, &path)?;
-            check_args(&config.name, &config.args, &child(&path, "args"), errors)?;
-            plugin_config.push(PluginConfig { name: config.name, args: config.args });
         }
-        Ok(Profile {
-            scheduler_name: Str::from(scheduler_name),
-            percentage_of_nodes_to_score: raw.percentage_of_nodes_to_score,
-            plugins: merge_plugins(self.built_defaults(), &custom),
-            plugin_config,
-        })
+        if list.is_empty() && (api_version != API_VERSION || kind != KIND) {
+            let is_args =
+                kind.strip_suffix("Args").is_some_and(|plugin| PluginArgs::PLUGINS.contains(&plugin));
+            let (text, field) = if api_version.matches('/').count() > 1 {
+                (format!("unexpected GroupVersion string: {api_version}"), "apiVersion")
+            } else if api_version == API_VERSION && is_args {
+                (format!("couldn't decode as {KIND}, got {API_VERSION}, Kind={kind}"), "kind")
+            } else {
+                let text = format!(
+                    "no kind {} is registered for version {}; kind {KIND} of version {API_VERSION} is expected",
+                    quoted(&kind),
+                    quoted(&api_version)
+                );
+                (text, if api_version == API_VERSION { "kind" } else { "apiVersion" })
+            };
+            list.push(self.about(Step::Read, text, field));
+        }
+        if list.is_empty() { Ok(()) } else { Err(self.refuse(list)) }
     }
 
-    /// Refuses a plugin that is named at `path`, belongs to kube-scheduler and is not built.
-    fn check_built(&self, name: &str, path: &str) -> Result<(), ConfigError> {
-        if self.is_unbuilt(name) {
-            return Err(ConfigError::NotBuilt { path: path.to_owned(), what: format!("plugin {name:?}") });
+    /// Decodes the fields. Where only strictness complains, values are validated as well, so that all complaints
+    /// come at once.
+    fn decode(&self) -> Result<KubeSchedulerConfiguration, Complaints> {
+        let mut findings = Findings { is_json: self.is_json, ..Findings::default() };
+        let untyped = without_type(self.root);
+        let config = KubeSchedulerConfiguration::decode(&untyped, &Path::Text(""), &mut findings);
+        findings.list.extend(self.repeated_type_fields());
+        if findings.list.is_empty() {
+            return Ok(config);
         }
-        Ok(())
+        let is_understood = findings.list.iter().all(|finding| finding.is_strict);
+        let mut list: Vec<Complaint> = findings
+            .list
+            .into_iter()
+            .map(|finding| self.at(Step::Decode, finding.text, finding.offset))
+            .collect();
+        if is_understood {
+            let mut config = config;
+            config.set_defaults(self.options.gates);
+            list.extend(self.validate(&config));
+        }
+        Err(self.refuse(list))
     }
 
-    fn plugins(&self, raw: RawPlugins, path: &str) -> Result<Plugins, ConfigError> {
-        let mut plugins = Plugins::default();
-        for (set, name) in
-            [(raw.placement_generate, "placementGenerate"), (raw.placement_score, "placementScore")]
-        {
-            self.plugin_set(set, &child(path, name))?;
-        }
-        plugins.multi_point = self.plugin_set(raw.multi_point, &child(path, "multiPoint"))?;
-        for (point, set, name) in [
-            (ExtensionPoint::PreEnqueue, raw.pre_enqueue, "preEnqueue"),
-            (ExtensionPoint::QueueSort, raw.queue_sort, "queueSort"),
-            (ExtensionPoint::PreFilter, raw.pre_filter, "preFilter"),
-            (ExtensionPoint::Filter, raw.filter, "filter"),
-            (ExtensionPoint::PostFilter, raw.post_filter, "postFilter"),
-            (ExtensionPoint::PreScore, raw.pre_score, "preScore"),
-            (ExtensionPoint::Score, raw.score, "score"),
-            (ExtensionPoint::Reserve, raw.reserve, "reserve"),
-            (ExtensionPoint::Permit, raw.permit, "permit"),
-            (ExtensionPoint::PreBind, raw.pre_bind, "preBind"),
-            (ExtensionPoint::Bind, raw.bind, "bind"),
-            (ExtensionPoint::PostBind, raw.post_bind, "postBind"),
-        ] {
-            *plugins.at_mut(point) = self.plugin_set(set, &child(path, name))?;
-        }
-        Ok(plugins)
+    /// `apiVersion` and `kind` that are there twice.
+    fn repeated_type_fields(&self) -> Vec<Finding> {
+        let Value::Map(entries) = &self.root.value else { return Vec::new() };
+        let repeated = entries.iter().enumerate().filter(|(i, entry)| {
+            matches!(entry.key.as_str(), "apiVersion" | "kind")
+                && entries[..*i].iter().any(|earlier| earlier.key == entry.key)
+        });
+        repeated.map(|(_, entry)| Finding::duplicate(&entry.key, entry.offset)).collect()
     }
 
-    /// Disabled plugins need not be there, so that a configuration may switch off what is not built.
-    fn plugin_set(&self, raw: Option<RawPluginSet>, path: &str) -> Result<PluginSet, ConfigError> {
-        let raw = raw.unwrap_or_default();
-        let mut set = PluginSet::default();
-        for (i, plugin) in raw.enabled.unwrap_or_default().into_iter().enumerate() {
-            self.check_built(&plugin.name, &index(&child(path, "enabled"), i))?;
-            set.enabled.push(PluginRef { name: plugin.name, weight: plugin.weight.unwrap_or(0) });
+    fn validate(&self, config: &KubeSchedulerConfiguration) -> Vec<Complaint> {
+        let mut list: Vec<Complaint> = Vec::new();
+        for error in validate(config, self.options.gates) {
+            let complaint = self.about(Step::Validate, error.to_string(), &error.path);
+            if !list.contains(&complaint) {
+                list.push(complaint);
+            }
         }
-        set.disabled.extend(raw.disabled.unwrap_or_default().into_iter().map(|plugin| plugin.name));
-        Ok(set)
+        list
+    }
+
+    /// Defaults, validation, extenders, and the plugins of every profile.
+    fn finish(
+        &self,
+        mut config: KubeSchedulerConfiguration,
+        knowledge: Knowledge,
+    ) -> Result<SchedulerConfig, Complaints> {
+        let ReadOptions { gates, catalog, .. } = self.options;
+        config.set_defaults(gates);
+        let list = self.validate(&config);
+        if !list.is_empty() {
+            return Err(self.refuse(list));
+        }
+        let effective = match (effective_plugins(&config, gates, catalog), knowledge) {
+            (Ok(effective), _) => effective,
+            (Err(problems), Knowledge::Names) if problems.iter().all(BuildProblem::is_about_profiles) => {
+                Vec::new()
+            }
+            (Err(problems), _) => {
+                let problems = problems.into_iter();
+                let list = problems.map(|problem| self.build_complaint(problem.text, &problem.subject));
+                return Err(self.refuse(list.collect()));
+            }
+        };
+        let mut warned = Vec::new();
+        if knowledge == Knowledge::Points {
+            for (path, text) in warnings(&config, catalog) {
+                warned.push(self.about(Step::Build, format!("{path}: {text}"), &path));
+            }
+        }
+        let warnings = Complaints { are_warnings: true, ..self.refuse(warned) };
+        Ok(assemble(config, gates, effective, warnings))
+    }
+
+    fn build_complaint(&self, text: String, subject: &Subject) -> Complaint {
+        let paths = match subject {
+            Subject::Fields(paths) => paths.clone(),
+            Subject::Args { profile, plugin, fields } => {
+                let args = child(&self.named(&index("profiles", *profile), "pluginConfig", plugin), "args");
+                let fields = fields.iter().map(|field| child(&args, field));
+                let fields: Vec<String> = fields.collect();
+                if fields.is_empty() { vec![args] } else { fields }
+            }
+            Subject::Plugin { profile, point, plugin } => {
+                let plugins = child(&index("profiles", *profile), "plugins");
+                vec![self.named(&child(&plugins, point), "enabled", plugin)]
+            }
+            Subject::Point { profile, point } => {
+                vec![child(&child(&index("profiles", *profile), "plugins"), point)]
+            }
+        };
+        let mut places: Vec<Place> = Vec::new();
+        for path in paths {
+            let place = Place::find(self.text, self.root.locate(&path));
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        Complaint { step: Step::Build, text, places }
+    }
+
+    /// The path of the last entry of a list of the file whose name is `name`; the list's if there is none.
+    fn named(&self, parent: &str, list: &str, name: &str) -> String {
+        let path = child(parent, list);
+        let node = self.root.resolve(&path);
+        let position = match node.map(|node| &node.value) {
+            Some(Value::List(items)) => items.iter().rposition(|item| {
+                item.get("name").is_some_and(|entry| entry.value.value == Value::Text(name.to_owned()))
+            }),
+            _ => None,
+        };
+        match position {
+            Some(position) => index(&path, position),
+            None => path,
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
-    use super::*;
-
-    const HEAD: &str = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
-
-    fn load(body: &str) -> Result<SchedulerConfig, ConfigError> {
-        let has_plugin = |name: &str| name != "VolumeBinding";
-        let gates = FeatureGates::default();
-        let options = LoadOptions { gates: &gates, has_plugin: &has_plugin };
-        SchedulerConfig::load(&format!("{HEAD}{body}"), options)
-    }
-
-    #[test]
-    fn defaults_of_v1() {
-        let config = load("").unwrap();
-        assert_eq!(config.parallelism, 16);
-        assert_eq!(config.percentage_of_nodes_to_score, 0);
-        assert_eq!(config.pod_initial_backoff, Duration::from_secs(1));
-        assert_eq!(config.pod_max_backoff, Duration::from_secs(10));
-        let [profile] = config.profiles.as_slice() else { unreachable!("{config:?}") };
-        assert_eq!(profile.scheduler_name.as_ref(), "default-scheduler");
-        assert_eq!(profile.plugins.multi_point.enabled.len(), 19);
-        assert_eq!(config.left_out, ["VolumeBinding"]);
-    }
-
-    #[test]
-    fn a_plugin_that_is_not_built_is_refused_where_it_is_enabled() {
-        let body = "profiles:\n- plugins: {filter: {enabled: [{name: VolumeBinding}]}}\n";
-        assert_eq!(
-            load(body).unwrap_err().to_string(),
-            "profiles[0].plugins.filter.enabled[0]: plugin \"VolumeBinding\" is not built yet"
-        );
-        let disabled = "profiles:\n- plugins: {multiPoint: {disabled: [{name: VolumeBinding}]}}\n";
-        assert!(load(disabled).is_ok());
-    }
-
-    #[test]
-    fn values_that_are_not_allowed_are_named_together() {
-        let text = load(
-            "parallelism: 0\npercentageOfNodesToScore: 101\npodInitialBackoffSeconds: 20\nprofiles: [{schedulerName: a}, \
-             {schedulerName: a, percentageOfNodesToScore: -1}]\n",
-        )
-        .unwrap_err()
-        .to_string();
-        assert_eq!(
-            text,
-            "[parallelism: Invalid value: 0: should be an integer value greater than zero, \
-             profiles[1].percentageOfNodesToScore: Invalid value: -1: not in valid range [0-100], \
-             profiles[1].schedulerName: Duplicate value: {}, percentageOfNodesToScore: Invalid \
-             value: 101: not in valid range [0-100], podMaxBackoffSeconds: Invalid value: 10: must be greater than or \
-             equal to PodInitialBackoffSeconds]"
-        );
-    }
-
-    #[test]
-    fn arguments_are_checked_where_they_stand() {
-        let body = "profiles:\n- pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 101}}]\n";
-        assert_eq!(
-            load(body).unwrap_err().to_string(),
-            "profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 101: not in valid range [0, \
-             100]"
-        );
-        let body = "profiles:\n- pluginConfig: [{name: NodeAffinity, args: {affinity: {}}}]\n";
-        assert!(load(body).unwrap_err().to_string().contains("unknown field `affinity`"));
-    }
-
-    #[test]
-    fn unknown_fields_and_other_kinds_are_refused() {
-        assert!(load("podInitialBackoff: 1\n").unwrap_err().to_string().contains("podInitialBackoff"));
-        let gates = FeatureGates::default();
-        let options = LoadOptions { gates: &gates, has_plugin: &|_| true };
-        let error = SchedulerConfig::load("apiVersion: v1\nkind: Pod\n", options).unwrap_err();
-        assert_eq!(error, ConfigError::Kind { api_version: "v1".into(), kind: "Pod".into() });
+fn running_profile(profile: KubeSchedulerProfile) -> Profile {
+    Profile {
+        scheduler_name: Str::from(profile.scheduler_name.unwrap_or_default()),
+        percentage_of_nodes_to_score: profile.percentage_of_nodes_to_score,
+        plugins: profile.plugins.unwrap_or_default(),
+        plugin_config: profile
+            .plugin_config
+            .into_iter()
+            .map(|config| PluginConfig { name: config.name, args: config.args.encode() })
+            .collect(),
     }
 }

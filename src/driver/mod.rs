@@ -1,5 +1,7 @@
 //! What stands between the core and the world: clocks, threads and I/O.
 
+pub mod conformance;
+pub mod extender;
 pub mod runner;
 pub mod sandbox;
 pub mod session;

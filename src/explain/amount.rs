@@ -49,7 +49,22 @@ pub fn exact(resource: &str, amount: i64) -> String {
 
 /// An amount of the named resource for a column.
 pub fn short(resource: &str, amount: i64) -> String {
-    if is_bytes(resource) { bytes_short(amount) } else { exact(resource, amount) }
+    match resource {
+        names::CPU => cpu_short(amount),
+        _ if is_bytes(resource) => bytes_short(amount),
+        _ => format!("{amount}"),
+    }
+}
+
+/// Thousandths of a core in at most five columns up to 99999 cores: `1500m`, `4`, `16.1`; rounded towards zero.
+pub fn cpu_short(milli: i64) -> String {
+    let tenths = milli / 100;
+    match milli {
+        _ if milli % 1000 == 0 => format!("{}", milli / 1000),
+        -999..10_000 => format!("{milli}m"),
+        -99_999..1_000_000 if tenths % 10 != 0 => format!("{}.{}", tenths / 10, (tenths % 10).abs()),
+        _ => format!("{}", milli / 1000),
+    }
 }
 
 /// Several amounts of one resource that a sentence compares: one unit for CPU, and never two different amounts
@@ -94,6 +109,12 @@ mod tests {
         assert_eq!(bytes(16_374_028 * 1024), "16374028Ki");
         assert_eq!(bytes(1000), "1000");
         assert_eq!(bytes(0), "0");
+    }
+
+    #[test]
+    fn short_cpu_fits_five_columns() {
+        let shown = [750, 3920, 4000, 16_150, 31_660, 20_050, 128_000, 999_999, 1_234_567].map(cpu_short);
+        assert_eq!(shown, ["750m", "3920m", "4", "16.1", "31.6", "20", "128", "999.9", "1234"]);
     }
 
     #[test]

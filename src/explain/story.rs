@@ -232,6 +232,8 @@ fn waker(plugin: &str) -> Option<String> {
         names::NODE_NAME => "the node that it names",
         names::NODE_PORTS => "a pod that gives the port back, a new node",
         names::NODE_UNSCHEDULABLE => "a node that is uncordoned or comes, a new toleration",
+        "PodTopologySpread" => "a pod or a node that evens out the spread",
+        "InterPodAffinity" => "a pod or a node that its (anti-)affinity is about",
         names::SCHEDULING_GATES => "the end of its gates",
         names::DEFAULT_PREEMPTION => "the end of its victims",
         _ => return Some(format!("an event that {plugin} listens to")),

@@ -28,6 +28,8 @@ pub struct CycleState {
     entries: Vec<Entry>,
     /// Filter plugins whose PreFilter answered Skip.
     pub skip_filter_plugins: BTreeSet<&'static str>,
+    /// The same as bits, by position among the profile's Filter plugins: the search asks for every node.
+    pub(super) skip_filter_bits: u64,
     /// Score plugins whose PreScore answered Skip.
     pub skip_score_plugins: BTreeSet<&'static str>,
     /// PreBind plugins that may run beside each other.

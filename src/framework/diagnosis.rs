@@ -5,6 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
 use crate::api::Str;
 
 use super::node_info::NodeInfo;
@@ -13,14 +16,15 @@ use super::status::{Code, Status};
 /// The status of each node that was looked at; nodes without an entry have the `absent` status.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct NodeToStatus {
-    statuses: BTreeMap<Str, Status>,
+    /// In the order in which they were set, which is that of the visit.
+    statuses: IndexMap<Str, Status, FxBuildHasher>,
     absent: Status,
 }
 
 impl NodeToStatus {
     /// No entries; nodes without an entry count as UnschedulableAndUnresolvable, as upstream's default has it.
     pub fn new() -> Self {
-        Self { statuses: BTreeMap::new(), absent: Status::bare(Code::UnschedulableAndUnresolvable) }
+        Self { statuses: IndexMap::default(), absent: Status::bare(Code::UnschedulableAndUnresolvable) }
     }
 
     /// Sets the status of a node.
@@ -53,7 +57,7 @@ impl NodeToStatus {
         self.statuses.is_empty()
     }
 
-    /// The entries by node name.
+    /// The entries in the order in which they were set.
     pub fn iter(&self) -> impl Iterator<Item = (&Str, &Status)> {
         self.statuses.iter()
     }
@@ -85,13 +89,15 @@ impl Diagnosis {
         if status.plugin().is_empty() {
             return;
         }
-        match status.code() {
-            Code::Pending => self.pending_plugins.insert(Str::from(status.plugin())),
-            Code::Unschedulable | Code::UnschedulableAndUnresolvable => {
-                self.unschedulable_plugins.insert(Str::from(status.plugin()))
-            }
-            Code::Success | Code::Error | Code::Wait | Code::Skip => false,
+        let plugins = match status.code() {
+            Code::Pending => &mut self.pending_plugins,
+            Code::Unschedulable | Code::UnschedulableAndUnresolvable => &mut self.unschedulable_plugins,
+            Code::Success | Code::Error | Code::Wait | Code::Skip => return,
         };
+        // Called for every node that is turned down, nearly always with a plugin that is there already.
+        if !plugins.contains(status.plugin()) {
+            plugins.insert(Str::from(status.plugin()));
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::api::objects::Pod;
 use crate::api::{ObjectStore, Rng, Str, Time, Uid};
 
 use super::extender::{Extender, ExtenderAnswer, ExtenderAnswers, ExtenderCall};
+use super::pod_group::PodGroupStates;
 use super::pod_info::PodInfo;
 use super::preemption::{Candidate, PreemptionState};
 use super::runtime::Framework;
@@ -77,6 +78,8 @@ pub struct Handle<'a> {
     pub objects: &'a ObjectStore,
     /// The nominated pods.
     pub nominator: &'a dyn PodNominator,
+    /// How far the pods of each group have come; empty unless the gate GenericWorkload is on.
+    pub pod_groups: &'a PodGroupStates,
     /// The profile's framework, for plugins that run other plugins.
     pub framework: &'a Framework,
     /// The pods that wait at Permit.

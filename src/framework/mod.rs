@@ -11,6 +11,7 @@ pub mod extender;
 mod handle;
 mod node_info;
 mod plugin;
+pub mod pod_group;
 mod pod_index;
 mod pod_info;
 pub mod pod_resources;
@@ -33,10 +34,10 @@ pub use handle::{Handle, HandleRequest, NoNominations, PodNominator};
 pub use node_info::{HostPort, HostPortInfo, ImageStateSummary, NodeInfo, host_ports};
 pub use plugin::{
     BindAction, BindPlugin, EnqueueExtensions, FilterPlugin, MAX_NODE_SCORE, MIN_NODE_SCORE, NodeScore,
-    NominatingInfo, PermitPlugin, Plugin, PostBindPlugin, PostFilterPlugin, PostFilterResult, PreBindPlugin,
-    PreBindPreFlightResult, PreBindProgress, PreEnqueuePlugin, PreFilterExtensions, PreFilterPlugin,
-    PreFilterResult, PreScorePlugin, QueueSortPlugin, ReservePlugin, ScoreExtensions, ScorePlugin,
-    SignFragment, SignPlugin,
+    NominatingInfo, PermitPlugin, PlacementGeneratePlugin, PlacementScoreExtensions, PlacementScorePlugin,
+    Plugin, PostBindPlugin, PostFilterPlugin, PostFilterResult, PreBindPlugin, PreBindPreFlightResult,
+    PreBindProgress, PreEnqueuePlugin, PreFilterExtensions, PreFilterPlugin, PreFilterResult, PreScorePlugin,
+    QueueSortPlugin, ReservePlugin, ScoreExtensions, ScorePlugin, SignFragment, SignPlugin,
 };
 pub use pod_index::{PodClass, PodIndex};
 pub use pod_info::{PodInfo, QueuedPodInfo};

@@ -40,6 +40,7 @@ use super::diagnosis::NodeToStatus;
 use super::events::ClusterEventWithHint;
 use super::handle::Handle;
 use super::node_info::NodeInfo;
+use super::pod_group::{Placement, PlacementScore, PodGroupAssignments, PodGroupInfo};
 use super::pod_info::{PodInfo, QueuedPodInfo};
 use super::preemption::PreemptionEvidence;
 use super::status::Status;
@@ -87,6 +88,10 @@ accessors! {
     as_bind -> BindPlugin;
     /// The plugin at PostBind.
     as_post_bind -> PostBindPlugin;
+    /// The plugin at PlacementGenerate.
+    as_placement_generate -> PlacementGeneratePlugin;
+    /// The plugin at PlacementScore.
+    as_placement_score -> PlacementScorePlugin;
     /// The plugin's part in the signature of a pod.
     as_sign -> SignPlugin;
 }
@@ -333,6 +338,50 @@ pub trait BindPlugin: Plugin {
 pub trait PostBindPlugin: Plugin {
     /// Only information; nothing can fail here.
     fn post_bind(&self, handle: &Handle<'_>, state: &mut CycleState, pod: &PodInfo, node_name: &Str);
+}
+
+/// Proposes places for a whole pod group.
+pub trait PlacementGeneratePlugin: Plugin {
+    /// Divides `parent` into placements that are tried one by one.
+    ///
+    /// # Errors
+    /// The status that ends the group's attempt.
+    fn generate_placements(
+        &self,
+        handle: &Handle<'_>,
+        group: &PodGroupInfo,
+        parent: &Placement,
+    ) -> Result<Vec<Placement>, Status>;
+}
+
+/// Ranks the placements that have room for enough pods of a group.
+pub trait PlacementScorePlugin: Plugin {
+    /// The raw score of a placement.
+    ///
+    /// # Errors
+    /// The status that ends the group's attempt.
+    fn score_placement(
+        &self,
+        handle: &Handle<'_>,
+        group: &PodGroupInfo,
+        assignments: &PodGroupAssignments,
+    ) -> Result<i64, Status>;
+
+    /// How raw scores become 0 to 100; absent if they are that already.
+    fn placement_score_extensions(&self) -> Option<&dyn PlacementScoreExtensions> {
+        None
+    }
+}
+
+/// Brings the raw scores of all placements into the range 0 to 100.
+pub trait PlacementScoreExtensions {
+    /// Changes the scores in place.
+    fn normalize_placement_score(
+        &self,
+        handle: &Handle<'_>,
+        group: &PodGroupInfo,
+        scores: &mut [PlacementScore],
+    ) -> Status;
 }
 
 /// A part of a pod's signature: pods of equal signature get equal answers from the plugin.

@@ -1,5 +1,6 @@
 //! What a plugin answers: a code, the reasons, and which plugin said it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ pub struct Status(Option<Arc<Inner>>);
 struct Inner {
     code: Code,
     reasons: Vec<String>,
-    plugin: String,
+    plugin: Cow<'static, str>,
 }
 
 impl Status {
@@ -67,7 +68,7 @@ impl Status {
 
     /// A status with any number of reasons.
     pub fn with_reasons(code: Code, reasons: Vec<String>) -> Self {
-        Self(Some(Arc::new(Inner { code, reasons, plugin: String::new() })))
+        Self(Some(Arc::new(Inner { code, reasons, plugin: Cow::Borrowed("") })))
     }
 
     /// A status without a reason.
@@ -97,9 +98,12 @@ impl Status {
 
     /// The same status, said by `plugin`.
     #[must_use]
-    pub fn with_plugin(mut self, plugin: &str) -> Self {
-        if let Some(inner) = self.0.as_mut().filter(|inner| inner.plugin != plugin) {
-            plugin.clone_into(&mut Arc::make_mut(inner).plugin);
+    pub fn with_plugin(mut self, plugin: impl Into<Cow<'static, str>>) -> Self {
+        if let Some(inner) = &mut self.0 {
+            let plugin = plugin.into();
+            if inner.plugin != plugin {
+                Arc::make_mut(inner).plugin = plugin;
+            }
         }
         self
     }

@@ -6,6 +6,7 @@ use crate::api::{ObjectStore, Rng, Time};
 
 use super::extender::{Extender, ExtenderAnswers};
 use super::handle::{Handle, HandleRequest, NoNominations, PodNominator};
+use super::pod_group::PodGroupStates;
 use super::preemption::PreemptionState;
 use super::runtime::Framework;
 use super::runtime::waiting_pods::WaitingPods;
@@ -21,6 +22,8 @@ pub struct TestWorld {
     pub objects: ObjectStore,
     /// The nominated pods.
     pub nominator: Box<dyn PodNominator>,
+    /// How far the pods of each group have come.
+    pub pod_groups: PodGroupStates,
     /// The framework that plugins may run.
     pub framework: Framework,
     /// The waiting pods.
@@ -44,6 +47,7 @@ impl Default for TestWorld {
             snapshot: Snapshot::default(),
             objects: ObjectStore::default(),
             nominator: Box::new(NoNominations),
+            pod_groups: PodGroupStates::default(),
             framework: Framework::default(),
             waiting_pods: WaitingPods::default(),
             preemption: PreemptionState::default(),
@@ -63,6 +67,7 @@ impl TestWorld {
             snapshot: &self.snapshot,
             objects: &self.objects,
             nominator: self.nominator.as_ref(),
+            pod_groups: &self.pod_groups,
             framework: &self.framework,
             waiting_pods: &self.waiting_pods,
             preemption: &self.preemption,

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::default_binder::DefaultBinder;
 use super::default_preemption::DefaultPreemption;
+use super::dynamic_resources::DynamicResources;
+use super::gang_scheduling::GangScheduling;
 use super::image_locality::ImageLocality;
 use super::inter_pod_affinity::InterPodAffinity;
 use super::names;
@@ -15,10 +17,16 @@ use super::node_name::NodeName;
 use super::node_ports::NodePorts;
 use super::node_resources::{BalancedAllocation, Fit};
 use super::node_unschedulable::NodeUnschedulable;
+use super::node_volume_limits::NodeVolumeLimits;
+use super::pod_group_pods_count::PodGroupPodsCount;
 use super::pod_topology_spread::PodTopologySpread;
 use super::queue_sort::PrioritySort;
 use super::scheduling_gates::SchedulingGates;
 use super::taint_toleration::TaintToleration;
+use super::topology_placement::TopologyPlacement;
+use super::volume_binding::VolumeBinding;
+use super::volume_restrictions::VolumeRestrictions;
+use super::volume_zone::VolumeZone;
 use crate::config::Gate;
 use crate::config::plugin_args::{
     DefaultPreemptionArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs, NodeResourcesFitArgs,
@@ -55,6 +63,11 @@ const IN_TREE: &[(&str, Factory)] = &[
         let args = DefaultPreemptionArgs::from_value(args, "").map_err(text)?;
         made(DefaultPreemption::new(args, context.gates))
     }),
+    (names::VOLUME_RESTRICTIONS, |_, _| made(VolumeRestrictions)),
+    (names::NODE_VOLUME_LIMITS, |_, _| made(NodeVolumeLimits)),
+    (names::VOLUME_BINDING, |_, context| made(VolumeBinding::new(context.gates))),
+    (names::VOLUME_ZONE, |_, _| made(VolumeZone)),
+    (names::DYNAMIC_RESOURCES, |_, context| made(DynamicResources::new(context.gates))),
     (names::POD_TOPOLOGY_SPREAD, |args, context| {
         let args = PodTopologySpreadArgs::from_value(args, "").map_err(text)?;
         made(PodTopologySpread::new(args, context.gates))
@@ -70,6 +83,9 @@ const IN_TREE: &[(&str, Factory)] = &[
     (names::NODE_DECLARED_FEATURES, |_, context| {
         made(NodeDeclaredFeatures { is_enabled: context.gates.is_enabled(Gate::NodeDeclaredFeatures) })
     }),
+    (names::GANG_SCHEDULING, |_, _| made(GangScheduling)),
+    (names::TOPOLOGY_PLACEMENT_GENERATOR, |_, _| made(TopologyPlacement)),
+    (names::POD_GROUP_PODS_COUNT, |_, _| made(PodGroupPodsCount)),
     (names::DEFAULT_BINDER, |_, _| made(DefaultBinder)),
 ];
 
@@ -115,6 +131,12 @@ mod tests {
     }
 
     #[test]
+    fn every_plugin_of_kube_scheduler_is_there() {
+        let registry = in_tree_registry();
+        assert!(names::ALL.iter().all(|name| registry.contains(name)));
+    }
+
+    #[test]
     fn the_default_profile_runs_the_plugins_in_upstreams_order() {
         let (registry, gates) = (in_tree_registry(), FeatureGates::default());
         let has_plugin = |name: &str| registry.contains(name);
@@ -124,7 +146,7 @@ mod tests {
         let names =
             |plugins: &[Arc<dyn Plugin>]| plugins.iter().map(|plugin| plugin.name()).collect::<Vec<_>>();
         let points = &framework.plugins;
-        assert_eq!(names(&points.pre_enqueue), ["SchedulingGates", "DefaultPreemption"]);
+        assert_eq!(names(&points.pre_enqueue), ["SchedulingGates", "DynamicResources", "DefaultPreemption"]);
         assert_eq!(names(&points.queue_sort), ["PrioritySort"]);
         assert_eq!(
             names(&points.pre_filter),
@@ -132,8 +154,13 @@ mod tests {
                 "NodeAffinity",
                 "NodePorts",
                 "NodeResourcesFit",
+                "VolumeRestrictions",
+                "NodeVolumeLimits",
+                "VolumeBinding",
+                "VolumeZone",
                 "PodTopologySpread",
                 "InterPodAffinity",
+                "DynamicResources",
                 "NodeDeclaredFeatures"
             ]
         );
@@ -146,18 +173,24 @@ mod tests {
                 "NodeAffinity",
                 "NodePorts",
                 "NodeResourcesFit",
+                "VolumeRestrictions",
+                "NodeVolumeLimits",
+                "VolumeBinding",
+                "VolumeZone",
                 "PodTopologySpread",
                 "InterPodAffinity",
+                "DynamicResources",
                 "NodeDeclaredFeatures"
             ]
         );
-        assert_eq!(names(&points.post_filter), ["DefaultPreemption"]);
+        assert_eq!(names(&points.post_filter), ["DynamicResources", "DefaultPreemption"]);
         assert_eq!(
             names(&points.pre_score),
             [
                 "TaintToleration",
                 "NodeAffinity",
                 "NodeResourcesFit",
+                "VolumeBinding",
                 "PodTopologySpread",
                 "InterPodAffinity",
                 "NodeResourcesBalancedAllocation"
@@ -170,13 +203,17 @@ mod tests {
                 ("TaintToleration", 3),
                 ("NodeAffinity", 2),
                 ("NodeResourcesFit", 1),
+                ("VolumeBinding", 1),
                 ("PodTopologySpread", 2),
                 ("InterPodAffinity", 2),
+                ("DynamicResources", 2),
                 ("NodeResourcesBalancedAllocation", 1),
                 ("ImageLocality", 1)
             ]
         );
         assert_eq!(names(&points.bind), ["DefaultBinder"]);
-        assert!(points.reserve.is_empty() && points.permit.is_empty() && points.pre_bind.is_empty());
+        assert_eq!(names(&points.reserve), ["VolumeBinding", "DynamicResources"]);
+        assert_eq!(names(&points.pre_bind), ["VolumeBinding", "DynamicResources"]);
+        assert!(points.permit.is_empty() && points.post_bind.is_empty());
     }
 }

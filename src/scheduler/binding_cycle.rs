@@ -476,7 +476,7 @@ fn assumed(cycle: &Cycle) -> Arc<PodInfo> {
 }
 
 /// How a failed bind is reported; `None` if it has not failed.
-fn bind_failure(plugin: &str, status: Status) -> Option<Failure> {
+fn bind_failure(plugin: &'static str, status: Status) -> Option<Failure> {
     if status.is_success() {
         return None;
     }

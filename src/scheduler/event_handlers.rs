@@ -156,6 +156,7 @@ impl Scheduler {
     }
 
     fn add_pod_to_scheduling_queue(&mut self, pod: Arc<Pod>) {
+        self.put_pod_group_member(&pod);
         let pod_info = Arc::new(PodInfo::with_options(Arc::clone(&pod), self.world.request_options));
         let changes = self.queue.add(&self.world.queue_env(), pod_info);
         self.world.nominator.apply(&self.world.objects, changes);
@@ -169,6 +170,7 @@ impl Scheduler {
         if old_version == new_version && !new_version.is_empty() {
             return;
         }
+        self.put_pod_group_member(new);
         if self.cache.is_assumed_pod(new) {
             if new.is_terminating() && !old.is_terminating() {
                 self.handle_assumed_pod_deletion(new);
@@ -201,6 +203,7 @@ impl Scheduler {
 
     fn delete_pod_from_scheduling_queue(&mut self, pod: &Arc<Pod>) {
         self.remove_from_queue_and_nominator(pod);
+        self.world.pod_groups.remove(pod);
         if self.cache.is_assumed_pod(pod) {
             self.handle_assumed_pod_deletion(pod);
         } else if !pod.status.nominated_node_name.is_empty() {
@@ -220,12 +223,28 @@ impl Scheduler {
         if !is_waiting {
             let forgotten = self.cache.forget_pod(&assumed.pod);
             self.note_cache_error(forgotten);
+            self.forget_pod_group_member(&assumed.pod);
         }
         let object = Object::Pod(Arc::clone(&assumed.pod));
         self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, None);
     }
 
+    /// Pod groups hear of a pod that came or changed.
+    fn put_pod_group_member(&mut self, pod: &Arc<Pod>) {
+        if self.options.gates.is_enabled(Gate::GenericWorkload) {
+            self.world.pod_groups.put(pod);
+        }
+    }
+
+    /// Pod groups hear of a pod whose node was given up.
+    pub(super) fn forget_pod_group_member(&mut self, assumed: &Pod) {
+        if let Some(known) = self.world.objects.pods.get(&assumed.key()) {
+            self.world.pod_groups.forget(known);
+        }
+    }
+
     fn add_assigned_pod_to_cache(&mut self, pod: Arc<Pod>) {
+        self.put_pod_group_member(&pod);
         let added =
             self.cache.add_pod(Arc::new(PodInfo::with_options(Arc::clone(&pod), self.world.request_options)));
         self.note_cache_error(added);
@@ -233,6 +252,7 @@ impl Scheduler {
     }
 
     fn update_assigned_pod_in_cache(&mut self, old: &Arc<Pod>, new: Arc<Pod>) {
+        self.put_pod_group_member(&new);
         let updated = self
             .cache
             .update_pod(old, Arc::new(PodInfo::with_options(Arc::clone(&new), self.world.request_options)));
@@ -245,6 +265,7 @@ impl Scheduler {
     }
 
     fn delete_assigned_pod_from_cache(&mut self, pod: &Arc<Pod>) {
+        self.world.pod_groups.remove(pod);
         let removed = self.cache.remove_pod(pod);
         self.note_cache_error(removed);
         let object = Object::Pod(Arc::clone(pod));

@@ -14,6 +14,7 @@
 //! Mirrors `pkg/scheduler/scheduler.go`. Not here: how deeds are done, and when attempts are made. A driver sends
 //! [`Command::ScheduleOne`] for each attempt, so that pausing is nothing but not sending it.
 
+mod ask;
 mod batch;
 mod binding_cycle;
 mod cycle;
@@ -477,6 +478,7 @@ impl Scheduler {
         self.queue.digest(&mut digest);
         self.cache.digest(&mut digest);
         self.world.nominator.digest(&mut digest);
+        self.world.pod_groups.digest(&mut digest);
         for batch in self.batches.values() {
             batch.digest(&mut digest);
         }

@@ -549,6 +549,7 @@ impl Scheduler {
         if let Err(error) = self.cache.assume_pod(Arc::clone(&assumed)) {
             return Next::Failed(Failure::Status(Status::error(error)), NominatingInfo::clear());
         }
+        self.world.pod_groups.assume(&assumed.pod);
         self.world.nominator.delete_nominated_pod_if_exists(&assumed.pod);
         Next::Phase(Phase::Reserve)
     }
@@ -600,6 +601,7 @@ impl Scheduler {
         let forgotten = self.cache.forget_pod(&assumed.pod);
         let is_forgotten = forgotten.is_ok();
         self.note_cache_error(forgotten);
+        self.forget_pod_group_member(&assumed.pod);
         is_forgotten
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::api::{ObjectStore, Rng, Str, Time};
 use crate::framework::extender::{Extender, ExtenderAnswers};
+use crate::framework::pod_group::PodGroupStates;
 use crate::framework::preemption::PreemptionState;
 use crate::framework::runtime::waiting_pods::WaitingPods;
 use crate::framework::{Framework, Handle, HandleRequest, RequestOptions, Snapshot};
@@ -20,6 +21,7 @@ pub(super) struct World {
     pub objects: ObjectStore,
     pub snapshot: Snapshot,
     pub nominator: Nominator,
+    pub pod_groups: PodGroupStates,
     pub waiting_pods: WaitingPods,
     pub preemption: PreemptionState,
     pub extenders: Arc<Vec<Extender>>,
@@ -45,6 +47,7 @@ impl World {
             objects: ObjectStore::default(),
             snapshot: Snapshot::default(),
             nominator: Nominator::default(),
+            pod_groups: PodGroupStates::default(),
             waiting_pods: WaitingPods::default(),
             preemption: PreemptionState::default(),
             extenders: Arc::new(extenders),
@@ -64,6 +67,7 @@ impl World {
             snapshot: &self.snapshot,
             objects: &self.objects,
             nominator: &self.nominator,
+            pod_groups: &self.pod_groups,
             framework,
             waiting_pods: &self.waiting_pods,
             preemption: &self.preemption,

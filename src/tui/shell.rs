@@ -381,7 +381,8 @@ impl Shell {
     }
 
     fn ask_pane(&mut self, id: PaneId, ask: impl FnOnce(&mut dyn Pane, &Cx<'_>) -> Outcome) -> Outcome {
-        let cx = pane_cx(&self.world, &self.look, self.selected.as_ref(), id == self.focused());
+        let cx =
+            pane_cx(&self.world, &self.look, &self.keys.keymap, self.selected.as_ref(), id == self.focused());
         ask(self.panes[id.index()].as_mut(), &cx)
     }
 
@@ -651,7 +652,7 @@ impl Shell {
 
     /// Takes over what the focused pane has selected.
     fn follow_selection(&mut self) {
-        let cx = pane_cx(&self.world, &self.look, self.selected.as_ref(), true);
+        let cx = pane_cx(&self.world, &self.look, &self.keys.keymap, self.selected.as_ref(), true);
         if let Some(subject) = self.panes[self.focused().index()].selected(&cx) {
             self.selected = Some(subject);
         }
@@ -667,7 +668,13 @@ enum Found {
 }
 
 /// Not a method, so that a pane can be borrowed beside it.
-fn pane_cx<'a>(world: &'a World, look: &'a Look, selected: Option<&'a Subject>, focused: bool) -> Cx<'a> {
+fn pane_cx<'a>(
+    world: &'a World,
+    look: &'a Look,
+    keymap: &'a Keymap,
+    selected: Option<&'a Subject>,
+    focused: bool,
+) -> Cx<'a> {
     Cx {
         view: &world.view,
         theme: &look.theme,
@@ -678,6 +685,7 @@ fn pane_cx<'a>(world: &'a World, look: &'a Look, selected: Option<&'a Subject>, 
         selected,
         log: &world.log,
         shown: &world.shown,
+        keymap,
     }
 }
 

@@ -1,27 +1,19 @@
-//! Compares our decisions with the golden ones, field by field.
-//!
-//! Always compared: `noProfile`, `preEnqueue`, what our plugins say in `preFilter`, `filter`, `skippedFilters`,
-//! `skippedScores` and `scores`. Scores are computed over the nodes that the golden decision finds feasible, since
-//! other plugins decide that too.
-//!
-//! A pod is *closed* when no absent plugin takes part in filtering it: all Filter plugins of its profile that are
-//! not built are in the golden `skippedFilters`, so they are called neither for it nor with nominated pods nor in
-//! the dry runs of preemption. Then `verdict`, `outcome`, `error`, `feasibleNodes`, `host`, `message`, `unschedulablePlugins`, `preemptionByNode`,
-//! `nominatedTie`, `nominatedNode` and `evicted` are compared too. In `message` the part of DynamicResources' own
-//! PostFilter ("no new claims to deallocate") is taken out of the golden text.
+//! Compares our decisions with the golden ones, field by field. All must be equal but for what kube-scheduler itself
+//! leaves open: the order of reasons, and which of several tied nodes preemption takes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
-use super::absent::is_absent;
-use super::case::{Case, Profile};
-use super::decide::decide;
-use super::golden::{Answer, Decision};
+use schedscope::api::NamespacedName;
+use schedscope::api::manifest::Source;
+use schedscope::driver::conformance::{Answer, Case, CaseSources, Decision};
 
-/// What DynamicResources' PostFilter adds to the text.
-const CLAIMS_TEXT: &str = "no new claims to deallocate";
+use super::Files;
 
-/// From this number of nodes on an attempt looks at a part of them only.
+/// What an error says where a plugin does not know a volume or a claim yet.
+const NOT_BUILT: &str = "is not built yet: pod uses";
+
+/// From this number of nodes on an attempt looks at a part of them only, from a place that is not in the answer.
 const SAMPLED_FROM: usize = 100;
 
 /// Decisions that come from a fault of kube-scheduler and are not imitated: case, pod, fault.
@@ -32,47 +24,29 @@ const UPSTREAM_FAULTS: [(&str, &str, &str); 1] = [(
      with the pod's spec)",
 )];
 
+/// The figures of a family.
+#[derive(Default)]
+pub struct Family {
+    pub cases: usize,
+    /// Pods that were compared.
+    pub pods: usize,
+    /// Pods with volumes or claims that are not built.
+    pub not_built: usize,
+    /// Fields that were compared where either side has something in them.
+    pub fields: usize,
+    pub mismatches: usize,
+}
+
 /// What was compared, and what was not equal.
 #[derive(Default)]
 pub struct Tally {
-    pub cases: usize,
-    pub pods: usize,
-    pub closed_pods: usize,
+    pub families: BTreeMap<String, Family>,
     /// Cases and pods that were not compared, with the reason.
     pub left_out: BTreeMap<String, String>,
-    /// How often each field was compared where either side has something in it.
-    pub fields: BTreeMap<&'static str, usize>,
-    /// Pods that are not closed, by the plugins that take part.
-    pub open_because_of: BTreeMap<String, usize>,
     pub mismatches: Vec<String>,
 }
 
 impl Tally {
-    /// Notes a case or a pod that cannot be compared.
-    pub fn leave_out(&mut self, what: &str, reason: &str) {
-        self.left_out.insert(what.to_owned(), reason.to_owned());
-    }
-
-    /// Notes that plugins that are not built take part in filtering a pod.
-    fn open(&mut self, because_of: &str) {
-        *self.open_because_of.entry(because_of.to_owned()).or_default() += 1;
-    }
-
-    fn compare<T: PartialEq + fmt::Debug + Default>(
-        &mut self,
-        field: &'static str,
-        place: &str,
-        ours: &T,
-        golden: &T,
-    ) {
-        if *ours != T::default() || *golden != T::default() {
-            *self.fields.entry(field).or_default() += 1;
-        }
-        if ours != golden {
-            self.mismatches.push(format!("{place}: {field}\n    ours   {ours:?}\n    golden {golden:?}"));
-        }
-    }
-
     /// The first mismatches.
     pub fn mismatch_text(&self) -> String {
         let shown: Vec<&str> = self.mismatches.iter().take(30).map(String::as_str).collect();
@@ -82,177 +56,168 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{} cases, {} pods compared, {} of them closed",
-            self.cases, self.pods, self.closed_pods
-        )?;
-        for (field, count) in &self.fields {
-            writeln!(f, "  {field}: {count}")?;
+        for (name, family) in &self.families {
+            let Family { cases, pods, not_built, fields, mismatches } = family;
+            writeln!(
+                f,
+                "{name}: {cases} cases, {pods} pods, {fields} fields, {mismatches} mismatches; {not_built} pods not \
+                 built"
+            )?;
         }
-        for (plugins, count) in &self.open_because_of {
-            writeln!(f, "  not closed: {count} pods with {plugins}")?;
-        }
-        for (case, reason) in &self.left_out {
-            writeln!(f, "  left out: {case}: {reason}")?;
+        for (what, reason) in &self.left_out {
+            writeln!(f, "left out: {what}: {reason}")?;
         }
         write!(f, "{} mismatches", self.mismatches.len())
     }
 }
 
-fn ours_only(names: &[String]) -> Vec<String> {
-    names.iter().filter(|name| !is_absent(name)).cloned().collect()
-}
-
-fn sorted(mut list: Vec<String>) -> Vec<String> {
-    list.sort();
-    list
-}
-
-fn sorted_rows(
-    rows: BTreeMap<String, BTreeMap<String, Answer>>,
-) -> BTreeMap<String, BTreeMap<String, Answer>> {
-    let row = |row: BTreeMap<String, Answer>| {
-        row.into_iter().filter(|(plugin, _)| !is_absent(plugin)).map(|(p, a)| (p, a.sorted())).collect()
-    };
-    let rows = rows.into_iter().map(|(node, answers)| (node, row(answers)));
-    rows.filter(|(_, answers): &(_, BTreeMap<_, _>)| !answers.is_empty()).collect()
+fn source(files: &Files, name: &str) -> Option<Source> {
+    Some(Source { name: name.to_owned(), text: files.get(name)?.clone() })
 }
 
 /// Compares every decision of a case.
-pub fn case(case: &Case, tally: &mut Tally) {
-    tally.cases += 1;
-    for golden in &case.decisions {
-        let fault = UPSTREAM_FAULTS.iter().find(|(name, pod, _)| *name == case.name && *pod == golden.pod);
-        if let Some((_, _, fault)) = fault {
-            tally.leave_out(&format!("{} {}", case.name, golden.pod), fault);
+pub fn case(name: &str, files: &Files, tally: &mut Tally) {
+    let manifests = ["cluster.yaml", "cluster.json", "pending.yaml", "pending.json"];
+    let sources = CaseSources {
+        manifests: manifests.into_iter().filter_map(|manifest| source(files, manifest)).collect(),
+        config: source(files, "config.yaml"),
+        feature_gates: files.get("gates").cloned().unwrap_or_default(),
+    };
+    if files.contains_key("extenders.yaml") {
+        tally.left_out.insert(name.to_owned(), "it has extenders".to_owned());
+        return;
+    }
+    let case = match Case::new(&sources) {
+        Ok(case) => case,
+        Err(error) => {
+            tally.left_out.insert(name.to_owned(), error.to_string());
+            return;
+        }
+    };
+    let Some(lines) = files.get("decisions.jsonl").map(|text| text.lines()) else {
+        tally.left_out.insert(name.to_owned(), "there is no decisions.jsonl".to_owned());
+        return;
+    };
+    let golden: Vec<Decision> = lines.map(|line| serde_json::from_str(line).expect("a decision")).collect();
+    let first = name.split('-').next().unwrap_or_default();
+    let family = if first.parse::<u32>().is_ok() { "cases" } else { first };
+    let mut compared = Comparison { place: String::new(), family: Family::default(), mismatches: Vec::new() };
+    let decided: Vec<String> = case.pending().iter().map(ToString::to_string).collect();
+    let expected: Vec<String> = golden.iter().map(|decision| decision.pod.clone()).collect();
+    compared.place = name.to_owned();
+    compared.field("pods", &decided, &expected);
+    for golden in golden {
+        let fault = UPSTREAM_FAULTS.iter().find(|(case, pod, _)| *case == name && *pod == golden.pod);
+        if let Some((_, pod, fault)) = fault {
+            tally.left_out.insert(format!("{name} {pod}"), (*fault).to_owned());
             continue;
         }
-        tally.pods += 1;
-        let feasible: BTreeSet<String> = golden.scores.keys().cloned().collect();
-        let ours = decide(case, &golden.pod, &feasible);
-        let place = format!("{} {}", case.name, golden.pod);
-        pod(case, golden, &ours, &place, tally);
+        compared.place = format!("{name} {}", golden.pod);
+        let (namespace, pod_name) = golden.pod.split_once('/').expect("namespace/name");
+        let ours = case.decide(&NamespacedName::new(namespace, pod_name)).expect("a decision");
+        if ours.error.contains(NOT_BUILT) {
+            compared.family.not_built += 1;
+        } else {
+            compared.family.pods += 1;
+            pod(sorted(golden), sorted(ours), case.num_nodes(), &mut compared);
+        }
+    }
+    let figures = tally.families.entry(family.to_owned()).or_default();
+    figures.cases += 1;
+    figures.pods += compared.family.pods;
+    figures.not_built += compared.family.not_built;
+    figures.fields += compared.family.fields;
+    figures.mismatches += compared.mismatches.len();
+    tally.mismatches.extend(compared.mismatches);
+}
+
+struct Comparison {
+    place: String,
+    family: Family,
+    mismatches: Vec<String>,
+}
+
+impl Comparison {
+    fn field<T: PartialEq + fmt::Debug + Default>(&mut self, field: &str, ours: &T, golden: &T) {
+        if *ours != T::default() || *golden != T::default() {
+            self.family.fields += 1;
+        }
+        if ours != golden {
+            let place = &self.place;
+            self.mismatches.push(format!("{place}: {field}\n    ours   {ours:?}\n    golden {golden:?}"));
+        }
     }
 }
 
-fn pod(case: &Case, golden: &Decision, ours: &Decision, place: &str, tally: &mut Tally) {
-    tally.compare("profile", place, &ours.profile, &golden.profile);
-    tally.compare("noProfile", place, &ours.no_profile, &golden.no_profile);
-    if golden.pre_enqueue.iter().any(|answer| is_absent(&answer.plugin)) {
-        return tally.open("a PreEnqueue plugin that is not built");
+/// The same decision with the reasons in the order in which they are compared.
+fn sorted(mut decision: Decision) -> Decision {
+    let sort = |answer: &mut Answer| answer.reasons.sort();
+    decision.pre_enqueue.iter_mut().for_each(sort);
+    decision.pre_filter.iter_mut().for_each(|answer| answer.reasons.sort());
+    decision.filter.values_mut().flat_map(|row| row.values_mut()).for_each(sort);
+    decision.verdict.values_mut().for_each(sort);
+    decision.preemption_by_node.values_mut().for_each(|found| found.reasons.sort());
+    decision
+}
+
+/// Every field of a decision. A field that is added to the type must be named here.
+fn pod(golden: Decision, ours: Decision, num_nodes: usize, compared: &mut Comparison) {
+    let Decision {
+        pod: _,
+        profile,
+        no_profile,
+        pre_enqueue,
+        pre_filter,
+        filter,
+        verdict,
+        skipped_filters,
+        skipped_scores,
+        scores,
+        totals,
+        best,
+        feasible_nodes,
+        host,
+        outcome,
+        message,
+        unschedulable_plugins,
+        pending_plugins,
+        nominated_node,
+        nominated_tie,
+        evicted,
+        preemption_by_node,
+        error,
+    } = golden;
+    compared.field("profile", &ours.profile, &profile);
+    compared.field("noProfile", &ours.no_profile, &no_profile);
+    compared.field("preEnqueue", &ours.pre_enqueue, &pre_enqueue);
+    compared.field("preFilter", &ours.pre_filter, &pre_filter);
+    compared.field("filter", &ours.filter, &filter);
+    compared.field("verdict", &ours.verdict, &verdict);
+    compared.field("skippedFilters", &ours.skipped_filters, &skipped_filters);
+    compared.field("skippedScores", &ours.skipped_scores, &skipped_scores);
+    compared.field("scores", &ours.scores, &scores);
+    compared.field("totals", &ours.totals, &totals);
+    compared.field("best", &ours.best, &best);
+    compared.field("feasibleNodes", &ours.feasible_nodes, &feasible_nodes);
+    compared.field("host", &ours.host, &host);
+    compared.field("outcome", &ours.outcome, &outcome);
+    let several_fail = num_nodes >= SAMPLED_FROM && outcome == "error";
+    if !several_fail {
+        compared.field("message", &ours.message, &message);
+        compared.field("error", &ours.error, &error);
     }
-    tally.compare("preEnqueue", place, &ours.pre_enqueue, &golden.pre_enqueue);
-    if golden.outcome == "gated" || golden.no_profile {
-        tally.compare("outcome", place, &ours.outcome, &golden.outcome);
-        return;
-    }
-    let Some(profile) = case.profiles.get(golden.profile.as_str()) else { return };
-    let pre_filter: Vec<_> =
-        golden.pre_filter.iter().filter(|answer| !is_absent(&answer.plugin)).cloned().collect();
-    tally.compare("preFilter", place, &ours.pre_filter, &pre_filter);
-    // Where PreFilter refuses the pod, golden has nothing of what follows.
-    let absent_pre_filters = golden.pre_filter.iter().filter(|answer| is_absent(&answer.plugin));
-    let refused_by_absent = absent_pre_filters.clone().any(|answer| answer.code != "Success");
-    let narrowed_by_absent = absent_pre_filters.clone().any(|answer| !answer.nodes.is_empty());
-    if !refused_by_absent {
-        filters(golden, ours, narrowed_by_absent, place, tally);
-    }
-    scores(golden, ours, place, tally);
-    let open = open_because_of(golden, ours, profile);
-    if refused_by_absent || narrowed_by_absent {
-        tally.open("a PreFilter plugin that is not built");
-    } else if let Some(open) = open {
-        tally.open(&open);
+    compared.field("unschedulablePlugins", &ours.unschedulable_plugins, &unschedulable_plugins);
+    compared.field("pendingPlugins", &ours.pending_plugins, &pending_plugins);
+    compared.field("nominatedTie", &ours.nominated_tie, &nominated_tie);
+    compared.field("preemptionByNode", &ours.preemption_by_node, &preemption_by_node);
+    if nominated_tie.len() > 1 {
+        // Any of them may be taken; what is evicted must be what was found there, as far as it is not going already.
+        compared.field("nominatedNode", &nominated_tie.contains(&ours.nominated_node), &true);
+        let found = ours.preemption_by_node.get(&ours.nominated_node);
+        let is_victim = |pod: &String| found.is_some_and(|found| found.victims.contains(pod));
+        compared.field("evicted", &ours.evicted.iter().all(is_victim), &true);
     } else {
-        tally.closed_pods += 1;
-        closed(case, golden, ours, place, tally);
+        compared.field("nominatedNode", &ours.nominated_node, &nominated_node);
+        compared.field("evicted", &ours.evicted, &evicted);
     }
-}
-
-/// The plugins that are not built and take part in filtering the pod.
-fn open_because_of(golden: &Decision, ours: &Decision, profile: &Profile) -> Option<String> {
-    // One of ours has refused the pod before any node was looked at.
-    if ours.pre_filter.iter().any(|answer| answer.code != "Success") {
-        return None;
-    }
-    let takes_part = |name: &&&'static str| !golden.skipped_filters.iter().any(|skipped| skipped == **name);
-    let open: Vec<&str> = profile.absent_filters.iter().filter(takes_part).copied().collect();
-    (!open.is_empty()).then(|| open.join(", "))
-}
-
-fn filters(golden: &Decision, ours: &Decision, narrowed: bool, place: &str, tally: &mut Tally) {
-    tally.compare("skippedFilters", place, &ours.skipped_filters, &ours_only(&golden.skipped_filters));
-    let mut rows = sorted_rows(ours.filter.clone());
-    let golden_rows = sorted_rows(golden.filter.clone());
-    if narrowed {
-        rows.retain(|node, _| golden_rows.contains_key(node));
-    }
-    tally.compare("filter", place, &rows, &golden_rows);
-}
-
-fn scores(golden: &Decision, ours: &Decision, place: &str, tally: &mut Tally) {
-    if golden.scores.is_empty() {
-        return;
-    }
-    tally.compare("skippedScores", place, &ours.skipped_scores, &ours_only(&golden.skipped_scores));
-    let mut golden_scores = golden.scores.clone();
-    for scores in golden_scores.values_mut() {
-        scores.retain(|score| !is_absent(&score.plugin));
-    }
-    tally.compare("scores", place, &ours.scores, &golden_scores);
-    if golden.scores.values().flatten().all(|score| !is_absent(&score.plugin)) {
-        tally.compare("totals", place, &ours.totals, &golden.totals);
-    }
-}
-
-fn closed(case: &Case, golden: &Decision, ours: &Decision, place: &str, tally: &mut Tally) {
-    let verdicts = |verdicts: &BTreeMap<String, Answer>| {
-        verdicts
-            .iter()
-            .map(|(node, answer)| (node.clone(), answer.clone().sorted()))
-            .collect::<BTreeMap<_, _>>()
-    };
-    tally.compare("verdict", place, &verdicts(&ours.verdict), &verdicts(&golden.verdict));
-    tally.compare("outcome", place, &ours.outcome, &golden.outcome);
-    tally.compare("error", place, &ours.error, &golden.error);
-    if case.snapshot.num_nodes() < SAMPLED_FROM {
-        tally.compare("feasibleNodes", place, &ours.feasible_nodes, &golden.feasible_nodes);
-    }
-    if golden.feasible_nodes == 1 {
-        tally.compare("host", place, &ours.host, &golden.host);
-    }
-    if golden.outcome == "unschedulable" {
-        let plugins = &golden.unschedulable_plugins;
-        tally.compare("unschedulablePlugins", place, &ours.unschedulable_plugins, plugins);
-        tally.compare("pendingPlugins", place, &ours.pending_plugins, &golden.pending_plugins);
-    }
-    let (ours_text, golden_text) = messages(ours, golden);
-    tally.compare("message", place, &ours_text, &golden_text);
-    let mut dry_runs = golden.preemption_by_node.clone();
-    for dry_run in dry_runs.values_mut() {
-        dry_run.reasons.sort();
-    }
-    tally.compare("preemptionByNode", place, &ours.preemption_by_node, &dry_runs);
-    let tie = sorted(golden.nominated_tie.clone());
-    tally.compare("nominatedTie", place, &ours.nominated_tie, &tie);
-    if tie.len() > 1 {
-        let is_one = tie.contains(&ours.nominated_node);
-        tally.compare("nominatedNode", place, &is_one, &true);
-    } else {
-        tally.compare("nominatedNode", place, &ours.nominated_node, &golden.nominated_node);
-        tally.compare("evicted", place, &ours.evicted, &sorted(golden.evicted.clone()));
-    }
-}
-
-/// Both texts without what DynamicResources says in PostFilter. Where PreFilter stopped before it, its PostFilter
-/// ends with an error and DefaultPreemption is not asked; then the texts are compared up to there.
-fn messages(ours: &Decision, golden: &Decision) -> (String, String) {
-    if let Some(text) = golden.message.strip_suffix(" not found") {
-        let ours = ours.message.get(..text.len()).unwrap_or(&ours.message);
-        return (ours.to_owned(), text.to_owned());
-    }
-    let text = golden.message.replacen(&format!("{CLAIMS_TEXT}, "), "", 1);
-    let text = text.replacen(&format!(", {CLAIMS_TEXT}"), "", 1).replacen(CLAIMS_TEXT, "", 1);
-    (ours.message.clone(), text.trim_end().to_owned())
 }

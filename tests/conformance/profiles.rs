@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use schedscope::config::ExtensionPoint::{
+    Bind, Filter, Permit, PostBind, PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Reserve,
+    Score,
+};
 use schedscope::config::{ExtensionPoint, FeatureGates, LoadOptions, SchedulerConfig};
+use schedscope::framework::Framework;
 use schedscope::framework::runtime::build_profiles;
+use schedscope::plugins::registry::in_tree_registry;
 use serde::Deserialize;
 
-use super::absent::{full_registry, plugins_at};
 use super::archive;
 
 #[derive(Deserialize)]
@@ -22,12 +27,36 @@ struct Entry {
     weight: i64,
 }
 
+/// The plugins at a point, in order, each with its weight where it scores.
+fn plugins_at(framework: &Framework, point: ExtensionPoint) -> Vec<(&'static str, i64)> {
+    let points = &framework.plugins;
+    let list = match point {
+        PreEnqueue => &points.pre_enqueue,
+        QueueSort => &points.queue_sort,
+        PreFilter => &points.pre_filter,
+        Filter => &points.filter,
+        PostFilter => &points.post_filter,
+        PreScore => &points.pre_score,
+        Score => {
+            let scored = points.score.iter();
+            return scored.map(|weighted| (weighted.plugin.name(), weighted.weight)).collect();
+        }
+        Reserve => &points.reserve,
+        Permit => &points.permit,
+        PreBind => &points.pre_bind,
+        Bind => &points.bind,
+        PostBind => &points.post_bind,
+        ExtensionPoint::PlacementGenerate | ExtensionPoint::PlacementScore => return Vec::new(),
+    };
+    list.iter().map(|plugin| (plugin.name(), 0)).collect()
+}
+
 /// The plugins as data: profile, point, then name and weight.
 type Effective = BTreeMap<String, BTreeMap<String, Vec<(String, i64)>>>;
 
 fn effective_plugins(text: &str, gates: &str) -> Result<Effective, String> {
     let gates = FeatureGates::parse(gates).map_err(|error| error.to_string())?;
-    let registry = full_registry();
+    let registry = in_tree_registry();
     let options = LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name) };
     let config = SchedulerConfig::load(text, options).map_err(|error| error.to_string())?;
     let profiles = build_profiles(&config.profiles, &registry, &gates).map_err(|error| error.to_string())?;

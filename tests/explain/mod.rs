@@ -24,7 +24,8 @@ fn turned_down(pod: Arc<PodInfo>, node: NodeInfo, plugin: &str, code: Code, reas
     let mut trace = filtered(popped(pod, vec![Arc::new(node)]));
     if let Some(filter) = &mut trace.filter {
         filter.skipped.clear();
-        filter.verdicts = vec![NodeVerdict::Rejected(Status::new(code, reason).with_plugin(plugin))];
+        filter.verdicts =
+            vec![NodeVerdict::Rejected(Status::new(code, reason).with_plugin(plugin.to_owned()))];
     }
     trace
 }

@@ -20,7 +20,7 @@ fn a_pod_that_fits_is_bound_with_a_scheduled_event() {
 fn a_pod_that_fits_nowhere_gets_the_words_of_kube_scheduler_and_waits() {
     let mut simulator = sandbox(&(node("a", "1") + &node("b", "2") + &pod("big", "3", "", "")));
     drain(&mut simulator);
-    let message = "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 2 Preemption is \
+    let message = "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is \
                    not helpful for scheduling.";
     assert_eq!(events(&simulator), [format!("FailedScheduling default/big: {message}")]);
     let condition = pod_of(&simulator, "big").unwrap().condition("PodScheduled").cloned().unwrap();

@@ -1,6 +1,7 @@
 //! Reserve, Permit, PreBind, Bind and PostBind, with plugins that wait, fail and are slow.
 
 use schedscope::api::{Duration, NamespacedName, Object};
+use schedscope::config::FeatureGates;
 use schedscope::driver::sandbox::simulator::Simulator;
 use schedscope::driver::session::Edit;
 use schedscope::scheduler::effect::{ApiFailure, ApiFailureReason, EffectKind};
@@ -121,7 +122,7 @@ fn bare(manifest: &str) -> Scheduler {
     let loaded = schedscope::api::manifest::load(&sources).unwrap();
     let (api, _) =
         schedscope::driver::sandbox::api::SandboxApi::from_manifests(loaded, &sources, START).unwrap();
-    let profiles = frameworks(None, &Calls::default());
+    let profiles = frameworks(None, &Calls::default(), &FeatureGates::default());
     let mut scheduler = Scheduler::new(profiles, SchedulerOptions::default()).unwrap();
     for object in api.objects().iter() {
         scheduler.handle(START, Input::Added(object));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use schedscope::api::Duration;
+use schedscope::config::FeatureGates;
 use schedscope::framework::extender::{Extender, ExtenderAnswer, ExtenderVerb};
 use schedscope::scheduler::effect::{Effect, EffectKind};
 use schedscope::scheduler::input::{Command, Input};
@@ -32,7 +33,8 @@ fn extender(verbs: [&str; 4], ignorable: bool) -> Extender {
 
 fn scheduler(extenders: Vec<Extender>, manifest: &str) -> Scheduler {
     let options = SchedulerOptions { extenders, ..SchedulerOptions::default() };
-    let mut scheduler = Scheduler::new(frameworks(None, &Calls::default()), options).unwrap();
+    let mut scheduler =
+        Scheduler::new(frameworks(None, &Calls::default(), &FeatureGates::default()), options).unwrap();
     let sources = [schedscope::api::manifest::Source { name: "test".to_owned(), text: manifest.to_owned() }];
     let loaded = schedscope::api::manifest::load(&sources).unwrap();
     let (api, _) =

@@ -4,4 +4,6 @@ mod attempts;
 mod binding;
 mod determinism;
 mod extenders;
+mod gang;
+mod not_built;
 mod preemption;

@@ -67,7 +67,7 @@ fn preemption_policy_never_evicts_nobody() {
     assert_eq!(
         events(&simulator),
         [
-            "FailedScheduling default/polite: 0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible \
+            "FailedScheduling default/polite: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible \
              due to preemptionPolicy=Never."
         ]
     );

@@ -34,16 +34,15 @@ profiles:
 ";
 
 /// The profiles of a configuration, with the test plugins at hand.
-pub fn frameworks(config: Option<&str>, calls: &Calls) -> Vec<Framework> {
-    let gates = FeatureGates::default();
+pub fn frameworks(config: Option<&str>, calls: &Calls, gates: &FeatureGates) -> Vec<Framework> {
     let mut registry = in_tree_registry();
     register(&mut registry, calls);
-    let options = LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name) };
+    let options = LoadOptions { gates, has_plugin: &|name| registry.contains(name) };
     let config = match config {
         Some(text) => SchedulerConfig::load(text, options).expect("a configuration"),
         None => SchedulerConfig::with_defaults(options),
     };
-    config.profiles.iter().map(|profile| Framework::new(profile, &registry, &gates).unwrap()).collect()
+    config.profiles.iter().map(|profile| Framework::new(profile, &registry, gates).unwrap()).collect()
 }
 
 /// A sandbox on a manifest with the default profile.
@@ -63,7 +62,8 @@ pub fn build(manifest: &str, config: Option<&str>, calls: &Calls, options: Sched
     let sources = [Source { name: "test".to_owned(), text: manifest.to_owned() }];
     let loaded = load(&sources).expect("a manifest");
     let (api, _) = SandboxApi::from_manifests(loaded, &sources, START).expect("objects that are admitted");
-    Simulator::new(frameworks(config, calls), options, api, START).expect("a scheduler")
+    let profiles = frameworks(config, calls, &options.gates);
+    Simulator::new(profiles, options, api, START).expect("a scheduler")
 }
 
 /// Changes the cluster.

@@ -15,6 +15,7 @@ use schedscope::scheduler::trace::Phase;
 use schedscope::scheduler::view::View;
 use schedscope::tui::action::Action;
 use schedscope::tui::changes::Changes;
+use schedscope::tui::keymap::{self, Keymap};
 use schedscope::tui::log_lines::LogLines;
 use schedscope::tui::panes::{Cx, Outcome, Pane, PaneId, Subject};
 use schedscope::tui::theme::{ColorDepth, Role, Theme};
@@ -34,6 +35,7 @@ pub struct Screen {
     pub selected: Option<Subject>,
     pub log: LogLines,
     pub shown: Vec<PaneId>,
+    keymap: Keymap,
     size: (u16, u16),
 }
 
@@ -53,6 +55,7 @@ impl Screen {
             selected: None,
             log: LogLines::default(),
             shown: Vec::new(),
+            keymap: keymap::load::built_in(),
             size: (width, height),
         }
     }
@@ -96,6 +99,7 @@ impl Screen {
             selected: self.selected.as_ref(),
             log: &self.log,
             shown: &self.shown,
+            keymap: &self.keymap,
         };
         (self.pane.as_mut(), cx)
     }

@@ -602,6 +602,7 @@ fn errors_and_skipped_attempts_have_words() {
 
 /// 5,000 nodes and as many pods. The bound is far above what is needed, so that no slow machine fails it.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test measures")]
 fn large_clusters_are_drawn_at_once() {
     let nodes: Vec<_> = (0..5_000)
         .map(|i| {

@@ -94,7 +94,7 @@ fn printable(c: char) -> char {
 }
 
 /// A text with its unsafe characters replaced.
-pub(super) fn printable_text(text: &str) -> String {
+pub(crate) fn printable_text(text: &str) -> String {
     text.chars().map(printable).collect()
 }
 

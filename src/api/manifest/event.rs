@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Event<'a> {
+pub(crate) enum Event<'a> {
     /// An unquoted scalar, whose meaning depends on its spelling.
     Plain(Cow<'a, str>),
     /// A quoted or block scalar: always text.
@@ -23,7 +23,7 @@ pub(super) enum Event<'a> {
 
 /// An event with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token<'a> {
+pub(crate) struct Token<'a> {
     pub event: Event<'a>,
     /// Byte offset in the source.
     pub offset: usize,
@@ -33,7 +33,7 @@ pub(super) struct Token<'a> {
 
 /// A text that is neither YAML nor JSON, or that goes beyond a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Syntax {
+pub(crate) struct Syntax {
     /// What is wrong, in a sentence without a full stop.
     pub reason: String,
     /// Byte offset in the source.
@@ -41,7 +41,7 @@ pub(super) struct Syntax {
 }
 
 /// A reader of events. Starts and ends of documents are not told: a document is one value.
-pub(super) trait Events<'a> {
+pub(crate) trait Events<'a> {
     /// The next event; `None` at the end of the text.
     fn next(&mut self) -> Result<Option<Token<'a>>, Syntax>;
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::event::{Event, Events, Syntax, Token};
 
 /// Reads a part of a source.
-pub(super) struct Json<'a> {
+pub(crate) struct Json<'a> {
     text: &'a str,
     /// Where the reader is, in bytes of `text`.
     at: usize,
@@ -33,7 +33,7 @@ enum Expect {
 
 impl<'a> Json<'a> {
     /// A reader of `text`, which begins at byte `base` of its source.
-    pub(super) fn new(text: &'a str, base: usize) -> Self {
+    pub(crate) fn new(text: &'a str, base: usize) -> Self {
         Self { text, at: 0, base, open: Vec::new(), expect: Expect::Document }
     }
 

@@ -11,11 +11,11 @@
 mod decode;
 mod document;
 mod error;
-mod event;
-mod json;
-mod scalar;
+pub(crate) mod event;
+pub(crate) mod json;
+pub(crate) mod scalar;
 mod tree;
-mod yaml;
+pub(crate) mod yaml;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::{Kind, NamespacedName, Object};
+pub(crate) use error::printable_text;
 pub use error::{ManifestError, ManifestErrors, Place, Segment, path_text};
 
 /// How many warnings are kept; of the others there is the number.

@@ -5,7 +5,7 @@
 
 /// The meaning of an unquoted scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Scalar {
+pub(crate) enum Scalar {
     Null,
     Bool(bool),
     Int(i64),
@@ -16,7 +16,7 @@ pub(super) enum Scalar {
 }
 
 /// Finds out what an unquoted scalar means.
-pub(super) fn resolve(text: &str) -> Scalar {
+pub(crate) fn resolve(text: &str) -> Scalar {
     let Some(first) = text.bytes().next() else { return Scalar::Null };
     match first {
         b'0'..=b'9' | b'+' | b'-' | b'.' => number(text),

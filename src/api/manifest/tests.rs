@@ -409,12 +409,12 @@ fn an_error_found_later_points_at_the_field_or_else_at_the_object() {
 #[test]
 fn the_report_says_what_was_left_out() {
     let loaded = read(
-        "kind: Pod\napiVersion: v1\nmetadata: {name: a}\nstatus: {phase: Succeeded}\n---\nkind: Service\napiVersion: v1\n---\nkind: Service\napiVersion: v1\n---\nkind: Deployment\napiVersion: apps/v1\n",
+        "kind: Pod\napiVersion: v1\nmetadata: {name: a}\nstatus: {phase: Succeeded}\n---\nkind: ConfigMap\napiVersion: v1\n---\nkind: ConfigMap\napiVersion: v1\n---\nkind: Deployment\napiVersion: apps/v1\n",
     );
     assert_eq!(
         loaded.report.notes(),
         [
-            "not read, since no plugin looks at them: apps/v1/Deployment (1), v1/Service (2)",
+            "not read, since no plugin looks at them: apps/v1/Deployment (1), v1/ConfigMap (2)",
             "left out, since they have ended: Pod (1)"
         ]
     );

@@ -9,7 +9,7 @@ use super::event::{Event, Events, Syntax, Token};
 use super::tree::MAX_DEPTH;
 
 /// Reads a part of a source.
-pub(super) struct Yaml<'a> {
+pub(crate) struct Yaml<'a> {
     parser: Parser<'a, StrInput<'a>>,
     /// Where the part begins in the source.
     base: usize,
@@ -19,7 +19,7 @@ pub(super) struct Yaml<'a> {
 
 impl<'a> Yaml<'a> {
     /// A reader of `text`, which begins at byte `base` of its source.
-    pub(super) fn new(text: &'a str, base: usize) -> Self {
+    pub(crate) fn new(text: &'a str, base: usize) -> Self {
         let options = granit_parser::options! {
             emit_comments: false,
             flow_nesting_limit: MAX_DEPTH,

@@ -5,10 +5,16 @@
 //! an [`ExtenderAnswer`]. When an extender is asked, and what follows from its answer, is the scheduler's affair.
 
 mod answers;
+mod go_json;
 mod results;
+mod schema;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use answers::ExtenderAnswers;
+pub use go_json::is_complete;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -49,6 +55,26 @@ pub struct Extender {
     pub enable_https: bool,
     /// How TLS is spoken.
     pub tls: Option<ExtenderTls>,
+}
+
+/// An extender that supports nothing, with the default time-out.
+impl Default for Extender {
+    fn default() -> Self {
+        Self {
+            url_prefix: String::new(),
+            filter_verb: String::new(),
+            prioritize_verb: String::new(),
+            preempt_verb: String::new(),
+            bind_verb: String::new(),
+            weight: 0,
+            node_cache_capable: false,
+            managed_resources: BTreeSet::new(),
+            ignorable: false,
+            http_timeout: DEFAULT_HTTP_TIMEOUT,
+            enable_https: false,
+            tls: None,
+        }
+    }
 }
 
 /// How TLS is spoken with an extender. Data is PEM, and goes before the file of the same name.
@@ -207,13 +233,13 @@ impl Extender {
                     })
                 })
                 .collect::<Result<_, _>>()?,
-            (_, Some(nodes)) => nodes.into_iter().map(|node| Arc::new(NodeInfo::with_node(Arc::new(node)))).collect(),
+            (_, Some(list)) => list.items.unwrap_or_default().into_iter().map(|node| Arc::new(NodeInfo::with_node(Arc::new(node)))).collect(),
             (_, None) => Vec::new(),
         };
         Ok(ExtenderFilterResult {
             nodes: passed,
-            failed: result.failed_nodes,
-            failed_and_unresolvable: result.failed_and_unresolvable_nodes,
+            failed: result.failed_nodes.unwrap_or_default(),
+            failed_and_unresolvable: result.failed_and_unresolvable_nodes.unwrap_or_default(),
         })
     }
 
@@ -250,14 +276,18 @@ impl Extender {
             let Some(node) = snapshot.get(&node_name) else {
                 return Err(format!("nodeinfo not found for node name {:?}", node_name.as_ref()));
             };
-            let mut victims = Victims { pods: Vec::new(), num_pdb_violations: meta.num_pdb_violations };
-            for uid in &meta.uids {
-                let Some(pod) = node.pods().iter().find(|pod| pod.uid().as_ref() == uid) else {
-                    return Err(format!(
-                        "extender: {} claims to preempt pod (UID: &{{{uid}}}) on node: {node_name}, but the pod is not found on that node",
+            let mut victims =
+                Victims { pods: Vec::new(), num_pdb_violations: meta.num_pdb_violations.unwrap_or(0) };
+            for meta_pod in meta.pods.unwrap_or_default() {
+                let uid = meta_pod.as_ref().map(|pod| pod.uid.as_str());
+                let pod = node.pods().iter().find(|pod| Some(pod.uid().as_ref()) == uid).ok_or_else(|| {
+                    // Upstream prints a pointer to a struct of one field, and does not survive a pointer to nothing.
+                    let shown = uid.map_or("<nil>".to_owned(), |uid| format!("&{{{uid}}}"));
+                    format!(
+                        "extender: {} claims to preempt pod (UID: {shown}) on node: {node_name}, but the pod is not found on that node",
                         self.url_prefix
-                    ));
-                };
+                    )
+                })?;
                 victims.pods.push(pod.clone());
             }
             candidates.insert(node_name, victims);

@@ -45,6 +45,19 @@ impl Framework {
         state: &mut CycleState,
         pod: &PodInfo,
     ) -> PreFilterOutcome {
+        let outcome = self.ask_pre_filter_plugins(handle, state, pod);
+        let filters = self.plugins.filter.iter().take(64).enumerate();
+        let skipped = filters.filter(|(_, plugin)| state.skip_filter_plugins.contains(plugin.name()));
+        state.skip_filter_bits = skipped.fold(0, |bits, (i, _)| bits | 1 << i);
+        outcome
+    }
+
+    fn ask_pre_filter_plugins(
+        &self,
+        handle: &Handle<'_>,
+        state: &mut CycleState,
+        pod: &PodInfo,
+    ) -> PreFilterOutcome {
         let nodes = handle.snapshot.list();
         let mut outcome = PreFilterOutcome::default();
         let mut rejection = Status::SUCCESS;
@@ -112,9 +125,13 @@ impl Framework {
         pod: &PodInfo,
         node: &NodeInfo,
     ) -> Status {
-        for plugin in &self.plugins.filter {
+        for (i, plugin) in self.plugins.filter.iter().enumerate() {
             let name = plugin.name();
-            if state.skip_filter_plugins.contains(name) {
+            let is_skipped = match u32::try_from(i).ok().and_then(|i| 1_u64.checked_shl(i)) {
+                Some(bit) => state.skip_filter_bits & bit != 0,
+                None => state.skip_filter_plugins.contains(name),
+            };
+            if is_skipped {
                 continue;
             }
             let Some(filter) = plugin.as_filter() else { continue };

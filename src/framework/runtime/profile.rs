@@ -123,6 +123,8 @@ fn extends(plugin: &dyn Plugin, point: ExtensionPoint) -> bool {
         ExtensionPoint::PreBind => plugin.as_pre_bind().is_some(),
         ExtensionPoint::Bind => plugin.as_bind().is_some(),
         ExtensionPoint::PostBind => plugin.as_post_bind().is_some(),
+        // Points of pod groups, which no plugin here has.
+        ExtensionPoint::PlacementGenerate | ExtensionPoint::PlacementScore => false,
     }
 }
 
@@ -241,6 +243,7 @@ impl Framework {
                 ExtensionPoint::PreBind => points.pre_bind = plugins,
                 ExtensionPoint::Bind => points.bind = plugins,
                 ExtensionPoint::PostBind => points.post_bind = plugins,
+                ExtensionPoint::PlacementGenerate | ExtensionPoint::PlacementScore => {}
             }
         }
         let profile = profile.scheduler_name.clone();

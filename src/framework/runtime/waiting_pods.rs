@@ -35,12 +35,12 @@ impl WaitingPod {
 
     /// A plugin turns it down (`waitingPod.Reject`). False if it had been signalled.
     pub fn reject(&mut self, plugin: &str, message: &str) -> bool {
-        self.signal(Status::unschedulable(message).with_plugin(plugin))
+        self.signal(Status::unschedulable(message).with_plugin(plugin.to_owned()))
     }
 
     /// It has to make room for a more important pod (`waitingPod.Preempt`). False if it had been signalled.
     pub fn preempt(&mut self, plugin: &str, message: &str) -> bool {
-        self.signal(Status::new(Code::Error, message).with_plugin(plugin))
+        self.signal(Status::new(Code::Error, message).with_plugin(plugin.to_owned()))
     }
 
     /// When the first plugin gives up, and which; the first by name among equals.

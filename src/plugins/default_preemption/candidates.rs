@@ -5,11 +5,14 @@
 //! one after the other from a random one on, so the candidates are the same every time.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use indexmap::IndexSet;
 
 use super::DefaultPreemption;
 use super::victims::{DisruptionBudget, start_time};
-use crate::api::{Rng, Time};
+use crate::api::{Rng, Str, Time};
 use crate::framework::preemption::{Candidate, Criterion, Victims};
 use crate::framework::{Code, CycleState, Handle, NodeToStatus, PodInfo, Status};
 
@@ -45,7 +48,7 @@ impl DefaultPreemption {
         let offset = handle.rng.borrow_mut().below(nodes.len());
         let wanted = self.num_candidates(nodes.len());
         let (mut kind, mut violating) = (Vec::new(), Vec::new());
-        let mut errors: Vec<String> = Vec::new();
+        let mut errors: BTreeMap<Str, String> = BTreeMap::new();
         for node in nodes.iter().cycle().skip(offset).take(nodes.len()) {
             let mut copy = node.as_ref().clone();
             let status =
@@ -67,18 +70,16 @@ impl DefaultPreemption {
                     }
                     Err(status) => status,
                 };
-            if status.is_error() && !errors.contains(&status.message()) {
-                errors.push(status.message());
+            if status.is_error() {
+                errors.insert(node.name().clone(), status.message());
             }
             statuses.set(node.name().clone(), status);
         }
         kind.append(&mut violating);
-        match errors.as_slice() {
-            [] => Ok(Found { candidates: kind, statuses }),
-            _ if !kind.is_empty() => Ok(Found { candidates: kind, statuses }),
-            [one] => Err(Status::error(one)),
-            several => Err(Status::error(format!("[{}]", several.join(", ")))),
+        if !kind.is_empty() || errors.is_empty() {
+            return Ok(Found { candidates: kind, statuses });
         }
+        Err(Status::error(aggregate(errors.into_values())))
     }
 
     /// How many candidates are enough, of `n_nodes` nodes that are tried.
@@ -87,6 +88,14 @@ impl DefaultPreemption {
         let part = n_nodes.saturating_mul(at_least(self.args.min_candidate_nodes_percentage)) / 100;
         part.max(at_least(self.args.min_candidate_nodes_absolute)).min(n_nodes)
     }
+}
+
+/// Several errors in one text (`utilerrors.Aggregate`), each once. They come in the order of the nodes' names, so that
+/// the text does not depend on where the search began.
+fn aggregate(errors: impl Iterator<Item = String>) -> String {
+    let texts: IndexSet<String> = errors.collect();
+    let joined = texts.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    if texts.len() == 1 { joined } else { format!("[{joined}]") }
 }
 
 /// Chooses the candidate that does the least harm and tells which rule decided; among equals chance does. `None`

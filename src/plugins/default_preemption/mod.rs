@@ -6,12 +6,16 @@
 
 mod candidates;
 #[cfg(test)]
+mod extender_tests;
+mod extenders;
+#[cfg(test)]
 mod tests;
 mod victims;
 
 use std::sync::Arc;
 
 pub use candidates::{best_candidates, pick_candidate};
+pub use extenders::ask_extenders;
 pub use victims::DisruptionBudget;
 
 use crate::api::NamespacedName;
@@ -94,7 +98,7 @@ impl DefaultPreemption {
             candidates: found.candidates,
             ..PreemptionEvidence::default()
         };
-        let Some((index, criterion)) = pick_candidate(&evidence.candidates, handle.now, handle.rng) else {
+        if evidence.candidates.is_empty() {
             let mut fit_error =
                 FitError { num_all_nodes: handle.snapshot.num_nodes(), ..FitError::default() };
             fit_error.diagnosis.node_to_status = found.statuses;
@@ -105,6 +109,14 @@ impl DefaultPreemption {
                 evidence: Some(Arc::new(evidence)),
             };
             return (Some(result), Status::unschedulable(fit_error.message()));
+        }
+        evidence.candidates = match ask_extenders(handle, latest, evidence.candidates) {
+            Some(Ok(left)) => left,
+            Some(Err(status)) => return (None, status),
+            None => return (None, Status::error("an extender has not answered yet")),
+        };
+        let Some((index, criterion)) = pick_candidate(&evidence.candidates, handle.now, handle.rng) else {
+            return (None, Status::unschedulable("no candidate node for preemption"));
         };
         let candidate = evidence.candidates[index].clone();
         evidence.selected = Some(candidate.node_name.clone());

@@ -29,7 +29,7 @@ fn placed(name: &str, node: &str, priority: i32, cpu: i32, labels: &str) -> Stri
     )
 }
 
-fn pending(priority: i32, cpu: i32, more: &str) -> String {
+pub(super) fn pending(priority: i32, cpu: i32, more: &str) -> String {
     format!(
         "{{metadata: {{namespace: default, name: new}}, spec: {{priority: {priority}{more}, containers: \
          [{{resources: {{requests: {{cpu: {cpu}}}}}}}]}}}}"
@@ -37,7 +37,7 @@ fn pending(priority: i32, cpu: i32, more: &str) -> String {
 }
 
 /// Node a has a1 (protected by a budget that allows nothing) and a2 with 2 cores each, node b has b1 with 4.
-fn cluster() -> TestWorld {
+pub(super) fn cluster() -> TestWorld {
     let pods = [
         placed("a1", "a", 100, 2, "app: db"),
         placed("a2", "a", 200, 2, "app: web"),
@@ -59,7 +59,7 @@ fn default_framework() -> Framework {
 }
 
 /// Filters the pod on every node and runs PostFilter.
-fn post_filter(world: &mut TestWorld, pod_yaml: &str) -> (Option<PostFilterResult>, Status) {
+pub(super) fn post_filter(world: &mut TestWorld, pod_yaml: &str) -> (Option<PostFilterResult>, Status) {
     let pod = pod_info(pod_yaml);
     world.objects.insert(Object::Pod(Arc::clone(&pod.pod)));
     let handle = world.handle();
@@ -132,7 +132,7 @@ fn where_it_does_not_help_the_text_says_so_of_every_node() {
     assert_eq!(
         text(150, 4, ""),
         (
-            "preemption: 0/3 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming \
+            "no new claims to deallocate, preemption: 0/3 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming \
              pod, 1 Preemption is not helpful for scheduling."
                 .to_owned(),
             cleared.clone()
@@ -141,7 +141,7 @@ fn where_it_does_not_help_the_text_says_so_of_every_node() {
     assert_eq!(
         text(10, 2, ""),
         (
-            "preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption \
+            "no new claims to deallocate, preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption \
              victims found for incoming pod."
                 .to_owned(),
             cleared.clone()
@@ -150,14 +150,17 @@ fn where_it_does_not_help_the_text_says_so_of_every_node() {
     assert_eq!(
         text(1000, 5, ""),
         (
-            "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.".to_owned(),
+            "no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.".to_owned(),
             cleared
         )
     );
     // A pod that may not preempt keeps its nomination as it is.
     assert_eq!(
         text(1000, 2, ", preemptionPolicy: Never"),
-        ("preemption: not eligible due to preemptionPolicy=Never.".to_owned(), None)
+        (
+            "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.".to_owned(),
+            None
+        )
     );
 }
 
@@ -180,7 +183,7 @@ fn a_preemptor_waits_for_the_victims_on_its_node() {
     };
     assert_eq!(
         with(&going("PreemptionByScheduler")).message(),
-        "preemption: not eligible due to a terminating pod on the nominated node."
+        "no new claims to deallocate, preemption: not eligible due to a terminating pod on the nominated node."
     );
     // Somebody else deletes it: no reason to wait.
     assert!(with(&going("DeletionByTaintManager")).is_success());

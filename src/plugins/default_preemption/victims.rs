@@ -12,6 +12,7 @@ use crate::api::objects::Pod;
 use crate::api::{ObjectStore, Selector, Str, Time};
 use crate::framework::preemption::Victims;
 use crate::framework::{CycleState, Handle, NodeInfo, PodInfo, Status};
+use crate::plugins::helper::sort::sort_slice;
 
 /// A disruption budget with its selector parsed.
 #[derive(Clone, Debug)]
@@ -54,9 +55,11 @@ pub(super) fn start_time(pod: &Pod, now: Time) -> Time {
     pod.status.start_time.unwrap_or(now)
 }
 
-/// Puts the most important pods first: by priority, then by how long they run. Equal ones keep their order.
+/// Puts the most important pods first: by priority, then by how long they run. Among equal ones the order is that
+/// of kube-scheduler's sort.
 fn sort_by_importance(pods: &mut [Arc<PodInfo>], now: Time) {
-    pods.sort_by_key(|info| (Reverse(info.pod.priority()), start_time(&info.pod, now)));
+    let key = |info: &Arc<PodInfo>| (Reverse(info.pod.priority()), start_time(&info.pod, now));
+    sort_slice(pods, |a, b| key(a) < key(b));
 }
 
 /// Those of the pods that violate a budget, if all were evicted in this order, and the others.

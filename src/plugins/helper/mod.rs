@@ -1,4 +1,5 @@
-//! What several plugins need: taints, normalization of scores, objects in hints, signatures, spreading by default.
+//! What several plugins need: taints, normalization of scores, sorting, objects in hints, signatures, spreading by
+//! default.
 //!
 //! Follows `pkg/scheduler/framework/plugins/helper` and parts of `pkg/scheduler/util`.
 
@@ -6,5 +7,7 @@ pub mod normalize_score;
 pub mod objects;
 pub mod shape_score;
 pub mod signers;
+pub mod sort;
 pub mod spread;
 pub mod taints;
+pub mod volumes;

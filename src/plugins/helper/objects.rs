@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::api::Object;
-use crate::api::objects::{Node, Pod};
+use crate::api::objects::{Node, Pod, PodGroup};
 
 /// Old and new pod of an event.
 type PodChange<'a> = (Option<&'a Arc<Pod>>, Option<&'a Arc<Pod>>);
@@ -32,6 +32,21 @@ pub fn as_pods<'a>(old: Option<&'a Object>, new: Option<&'a Object>) -> Result<P
 /// It is no pod, or there is none.
 pub fn changed_pod<'a>(old: Option<&'a Object>, new: Option<&'a Object>) -> Result<&'a Arc<Pod>, String> {
     as_pods(old, new)?.1.ok_or_else(|| "expected a Pod, but got nothing".to_owned())
+}
+
+/// The pod group that was added or changed.
+///
+/// # Errors
+/// It is no pod group, or there is none.
+pub fn changed_pod_group<'a>(
+    old: Option<&'a Object>,
+    new: Option<&'a Object>,
+) -> Result<&'a Arc<PodGroup>, String> {
+    match new.or(old) {
+        Some(Object::PodGroup(group)) if new.is_some() => Ok(group),
+        Some(Object::PodGroup(_)) | None => Err("expected a PodGroup, but got nothing".to_owned()),
+        Some(other) => Err(format!("expected a PodGroup, but got a {}", other.kind())),
+    }
 }
 
 /// Old and new node.

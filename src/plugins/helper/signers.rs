@@ -3,8 +3,12 @@
 //! Follows `staging/src/k8s.io/kube-scheduler/framework/signers.go`. Only equality of signatures counts, so the
 //! texts are JSON of our own making, sorted where the order has no meaning.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
 
+use serde::Serialize;
+use serde_json::Value;
+
+use super::volumes as helper_volumes;
 use crate::api::objects::{NodeSelectorRequirement, NodeSelectorTerm, Pod};
 use crate::framework::{Resource, SignFragment, Status};
 
@@ -24,6 +28,8 @@ pub const HOST_PORTS: &str = "v1.Pod.Spec.HostPorts()";
 pub const IMAGE_NAMES: &str = "v1.Pod.Spec.CanonicalImageNames()";
 /// The requests.
 pub const RESOURCES: &str = "v1.Pod.Spec.ContainerRequestsAndOverheads()";
+/// The volumes.
+pub const VOLUMES: &str = "v1.Pod.Spec.Volumes.NonSyntheticSources()";
 /// The tolerations.
 pub const TOLERATIONS: &str = "v1.Pod.Spec.Tolerations";
 
@@ -44,6 +50,41 @@ pub fn tolerations(pod: &Pod) -> Result<SignFragment, Status> {
     let mut tolerations: Vec<_> = pod.spec.tolerations.iter().collect();
     tolerations.sort_by(|a, b| (&a.key, &a.value).cmp(&(&b.key, &b.value)));
     fragment(TOLERATIONS, &tolerations)
+}
+
+/// The sources of all volumes but configMap and secret, which are for single pods and are seen by no plugin.
+///
+/// # Errors
+/// They cannot be written as JSON.
+pub fn volumes(pod: &Pod) -> Result<SignFragment, Status> {
+    let is_there = |(name, source): &(&String, &Value)| *name != "name" && !source.is_null();
+    let mut volumes: Vec<String> = pod
+        .spec
+        .volumes
+        .iter()
+        .filter(|volume| !["configMap", "secret"].iter().any(|source| helper_volumes::has(volume, source)))
+        .map(|volume| {
+            let sources: BTreeMap<&String, Value> =
+                volume.iter().filter(is_there).map(|(name, source)| (name, sorted(source))).collect();
+            serde_json::to_string(&sources).map_err(Status::error)
+        })
+        .collect::<Result<_, _>>()?;
+    volumes.sort_unstable();
+    fragment(VOLUMES, &volumes)
+}
+
+/// The same value with the keys of all maps in order and without what is `null`.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let entries = map.iter().filter(|(_, value)| !value.is_null());
+            let entries: BTreeMap<String, Value> =
+                entries.map(|(key, value)| (key.clone(), sorted(value))).collect();
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(list) => Value::Array(list.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
 }
 
 /// The numbers of all host ports, of init containers too.
@@ -98,4 +139,29 @@ pub fn node_affinity(pod: &Pod) -> Result<SignFragment, Status> {
         (required, preferred)
     });
     fragment(NODE_AFFINITY, &sorted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugins::fixtures::pod;
+
+    /// The signature of the volumes of a pod.
+    fn signed(list: &str) -> String {
+        let pod = pod(&format!("{{spec: {{volumes: {list}}}}}"));
+        volumes(&pod).map(|fragment| fragment.value).unwrap_or_default()
+    }
+
+    #[test]
+    fn volumes_are_signed_by_their_sources_but_config_maps_and_secrets() {
+        let base = signed("[{name: a, emptyDir: {}}, {name: b, csi: {driver: d, readOnly: true}}]");
+        assert_eq!(signed("[{name: x, csi: {readOnly: true, driver: d}}, {name: y, emptyDir: {}}]"), base);
+        assert_eq!(
+            signed(
+                "[{name: c, configMap: {name: m}}, {name: s, secret: {}}, {name: a, emptyDir: {}}, {name: b, csi: {driver: d, readOnly: true}}]"
+            ),
+            base
+        );
+        assert_ne!(signed("[{name: a, emptyDir: {}}, {name: b, csi: {driver: e, readOnly: true}}]"), base);
+    }
 }

@@ -16,8 +16,9 @@ use crate::config::plugin_args::NodeResourcesFitArgs;
 use crate::framework::pod_resources::pod_requests;
 use crate::framework::resource::{is_extended_resource_name, names as resource_names};
 use crate::framework::{
-    Code, CycleState, EnqueueExtensions, FilterPlugin, Handle, NodeInfo, Plugin, PodInfo, PreFilterPlugin,
-    PreFilterResult, PreScorePlugin, RequestOptions, Resource, ScorePlugin, SignFragment, SignPlugin, Status,
+    Code, CycleState, EnqueueExtensions, FilterPlugin, Handle, NodeInfo, PlacementScorePlugin, Plugin,
+    PodInfo, PreFilterPlugin, PreFilterResult, PreScorePlugin, RequestOptions, Resource, ScorePlugin,
+    SignFragment, SignPlugin, Status,
 };
 use crate::plugins::helper::signers;
 use crate::plugins::names;
@@ -99,6 +100,15 @@ impl Fit {
         requests
     }
 
+    /// The score of nodes that are given to a group, with these of its pods on them.
+    pub(super) fn placement_score<'a>(
+        &self,
+        pods: impl Iterator<Item = &'a Pod>,
+        nodes: &[Arc<NodeInfo>],
+    ) -> i64 {
+        Strategy::MostAllocated.score(self.scorer.amounts_of_all(pods, nodes).into_iter())
+    }
+
     /// Whether Filter does not look at that resource.
     fn ignores(&self, name: &str) -> bool {
         if self.ignored_resources.is_empty() && self.ignored_resource_groups.is_empty() {
@@ -166,6 +176,9 @@ impl Plugin for Fit {
         Some(self)
     }
     fn as_enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
+        Some(self)
+    }
+    fn as_placement_score(&self) -> Option<&dyn PlacementScorePlugin> {
         Some(self)
     }
     fn as_sign(&self) -> Option<&dyn SignPlugin> {

@@ -3,6 +3,7 @@
 mod balanced_allocation;
 mod fit;
 mod fit_hints;
+mod fit_placement;
 mod resource_allocation;
 mod strategies;
 

@@ -2,6 +2,8 @@
 //!
 //! Follows `plugins/noderesources/resource_allocation.go`.
 
+use std::sync::Arc;
+
 use crate::api::Str;
 use crate::api::objects::{Pod, ResourceList};
 use crate::config::plugin_args::ResourceSpec;
@@ -20,6 +22,12 @@ pub(super) struct Amounts {
     pub allocatable: i64,
     /// The resource's weight.
     pub weight: i64,
+}
+
+impl Amounts {
+    const fn none(weight: i64) -> Self {
+        Self { requested: 0, allocated: 0, allocatable: 0, weight }
+    }
 }
 
 /// The resources that count in a score, and how.
@@ -81,6 +89,36 @@ impl ResourceAllocationScorer {
                 weight: resource.weight,
             })
         })
+    }
+
+    /// The resources that count on several nodes taken together, with these pods on them.
+    pub(super) fn amounts_of_all<'a>(
+        &self,
+        pods: impl Iterator<Item = &'a Pod>,
+        nodes: &[Arc<NodeInfo>],
+    ) -> Vec<Amounts> {
+        let mut sums: Vec<Amounts> =
+            self.resources.iter().map(|resource| Amounts::none(resource.weight)).collect();
+        for pod in pods {
+            for (sum, request) in sums.iter_mut().zip(self.requests_of(pod)) {
+                sum.requested = sum.requested.wrapping_add(request);
+            }
+        }
+        for node in nodes {
+            for (sum, resource) in sums.iter_mut().zip(&self.resources) {
+                if resource.is_scalar && sum.requested == 0 {
+                    continue;
+                }
+                let (allocatable, allocated) = self.of_node(node, &resource.name);
+                if allocatable != 0 {
+                    sum.allocatable = sum.allocatable.wrapping_add(allocatable);
+                    sum.allocated = sum.allocated.wrapping_add(allocated);
+                    sum.requested = sum.requested.wrapping_add(allocated);
+                }
+            }
+        }
+        sums.retain(|sum| sum.allocatable != 0);
+        sums
     }
 
     /// What the node has of a resource, and what is taken of it.

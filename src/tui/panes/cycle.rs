@@ -176,7 +176,7 @@ impl Pane for CyclePane {
             render_verdict(Rect { height: 1, ..area }, buf, trace, cx);
         }
         let (y, height) = (area.y + header, area.height - header);
-        self.area = Rect { x: area.x + 1, y, width: area.width - 1, height };
+        self.area = Rect { x: area.x + 1, y, width: area.width - 2, height };
         let drawer = TreeDrawer { trace, find: &self.find, width: usize::from(self.area.width), cx };
         let items = drawer.items();
         // The identifiers of siblings differ by construction.
@@ -195,7 +195,8 @@ impl Pane for CyclePane {
         }
         StatefulWidget::render(tree, self.area, buf, &mut self.tree);
         let n_rows = self.tree.flatten(&items).len();
-        frame::scrollbar(self.area, buf, self.tree.get_offset(), n_rows, cx);
+        let beside_frame = Rect { width: self.area.width + 1, ..self.area };
+        frame::scrollbar(beside_frame, buf, self.tree.get_offset(), n_rows, cx);
     }
 
     fn hit(&mut self, position: Position, _cx: &Cx<'_>) -> Outcome {
@@ -221,9 +222,13 @@ impl Pane for CyclePane {
 
 fn nothing_yet(cx: &Cx<'_>) -> String {
     if cx.view.scheduler.active_q.is_empty() {
-        String::from("No pod has been tried yet, and activeQ is empty: add a pod, or let time pass.")
+        let (add, advance) = (cx.key(Action::AddPod), cx.key(Action::AdvanceToTimeout));
+        format!(
+            "No pod has been tried yet, and activeQ is empty. Press {add} to add a pod, {advance} to let time pass."
+        )
     } else {
-        String::from("No pod has been tried yet. Do one phase or a whole cycle, or let the session run.")
+        let (phase, cycle) = (cx.key(Action::StepPhase), cx.key(Action::StepCycle));
+        format!("No pod has been tried yet. Press {phase} for one phase, {cycle} for a whole cycle.")
     }
 }
 
@@ -407,6 +412,9 @@ impl TreeDrawer<'_> {
                     Some(node) => (format!("nominated to {node}"), Role::StatusSuccess),
                     None => (String::from("no room can be made"), Role::StatusUnschedulable),
                 })
+            }
+            Phase::PreScore | Phase::Score if trace.score.is_none() && trace.selection.is_some() => {
+                Some((String::from("not needed"), Role::Muted))
             }
             Phase::PreScore => None,
             Phase::Score => {

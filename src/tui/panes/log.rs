@@ -270,7 +270,11 @@ impl Pane for LogPane {
         let entries = self.entries(cx);
         self.sync(&entries);
         if entries.is_empty() {
-            frame::empty(self.area, buf, why_empty(self.mode, self.find.is_on()), cx);
+            let mut why = why_empty(self.mode, self.find.is_on()).to_owned();
+            if self.mode == Mode::All && !self.find.is_on() {
+                why.push_str(&format!(" Press {} for a whole cycle.", cx.key(Action::StepCycle)));
+            }
+            frame::empty(self.area, buf, &why, cx);
             return;
         }
         self.cursor.set_height(usize::from(self.area.height));

@@ -17,6 +17,7 @@ use crate::scheduler::view::ObjectEvent;
 
 use super::action::{Action, Context};
 use super::changes::Changes;
+use super::keymap::Keymap;
 use super::log_lines::LogLines;
 use super::theme::Theme;
 use super::widgets::glyphs::Glyphs;
@@ -206,9 +207,17 @@ pub struct Cx<'a> {
     pub log: &'a LogLines,
     /// The panes that are on the screen.
     pub shown: &'a [PaneId],
+    /// The keys in force, for panes that say what to press.
+    pub keymap: &'a Keymap,
 }
 
 impl Cx<'_> {
+    /// The key that does an action that is not a pane's own; its name where it has none.
+    pub fn key(&self, action: Action) -> String {
+        let keys = self.keymap.keys_for(action, &[Context::Stepper, Context::Global]);
+        keys.into_iter().next().unwrap_or_else(|| format!(":{action}"))
+    }
+
     /// Whether the last step changed the pod, a moment ago.
     pub fn is_pod_lit(&self, pod: &NamespacedName) -> bool {
         self.changed.is_lit(self.now) && self.changed.pods.contains(pod)

@@ -21,6 +21,7 @@ pub fn medium(plugin: &str) -> &str {
         "ImageLocality" => "Images",
         "InterPodAffinity" => "PodAffinity",
         "PodTopologySpread" => "Spread",
+        "NodeDeclaredFeatures" => "Features",
         "DynamicResources" => "Dynamic",
         "SchedulingGates" => "Gates",
         "DefaultPreemption" => "Preemption",
@@ -46,6 +47,7 @@ pub fn short(plugin: &str) -> &str {
         "VolumeZone" => "VolZon",
         "PodTopologySpread" => "Spread",
         "InterPodAffinity" => "IPA",
+        "NodeDeclaredFeatures" => "Feat",
         "DynamicResources" => "DRA",
         _ => medium(plugin),
     }
@@ -56,14 +58,23 @@ pub fn plugin(name: &str, columns: usize) -> &str {
     [name, medium(name)].into_iter().find(|form| text::width(form) <= columns).unwrap_or_else(|| short(name))
 }
 
-/// The names of several plugins in `columns` columns, all in the same form.
+/// The names of several plugins in `columns` columns, all in the same form; what does not fit is counted.
 pub fn plugins<S: AsRef<str>>(names: &[S], columns: usize) -> String {
     let forms: [fn(&str) -> &str; 3] = [|name| name, medium, short];
-    let joined = |form: fn(&str) -> &str| {
-        let parts: Vec<&str> = names.iter().map(|name| form(name.as_ref())).collect();
-        parts.join(", ")
+    let joined = |form: fn(&str) -> &str, n: usize| {
+        let mut text = String::new();
+        for name in names.iter().take(n) {
+            text.push_str(if text.is_empty() { "" } else { ", " });
+            text.push_str(form(name.as_ref()));
+        }
+        if n < names.len() {
+            text.push_str(&format!(" +{}", names.len() - n));
+        }
+        text
     };
-    forms.into_iter().map(joined).find(|text| text::width(text) <= columns).unwrap_or_else(|| joined(short))
+    let whole = forms.into_iter().map(|form| joined(form, names.len()));
+    let parts = (1..names.len()).rev().map(|n| joined(short, n));
+    whole.chain(parts).find(|text| text::width(text) <= columns).unwrap_or_else(|| joined(short, 1))
 }
 
 /// A cleaned name cut in its middle to at most `columns` columns: beginnings and ends tell objects apart.
@@ -127,6 +138,9 @@ mod tests {
         assert_eq!(plugin("NodeUnschedulable", 5), "Unsch");
         assert_eq!(plugin("SomebodysOwn", 4), "SomebodysOwn");
         assert_eq!(plugins(&["NodeResourcesFit", "TaintToleration"], 12), "Fit, Taints");
+        let four = ["NodeAffinity", "NodeResourcesFit", "NodeUnschedulable", "TaintToleration"];
+        assert_eq!(plugins(&four, 17), "Aff, Fit +2");
+        assert_eq!(plugins(&four, 3), "Aff +3");
     }
 
     #[test]

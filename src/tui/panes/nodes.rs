@@ -263,7 +263,10 @@ impl Pane for NodesPane {
             let why = if look.find.is_on() {
                 "No node matches."
             } else {
-                "There are no nodes: no pod can be scheduled. Add one, or load a dump that has some."
+                &format!(
+                    "There are no nodes: no pod can be scheduled. Press {} and name a file that has some.",
+                    cx.key(Action::AddPod)
+                )
             };
             frame::empty(self.area, buf, why, cx);
             return;
@@ -516,10 +519,11 @@ impl NodeDrawer<'_> {
             };
             let shown = if self.shape.has_pods_bar {
                 taint.to_string()
-            } else if taint.value.is_empty() {
-                format!("{sign}{}", taint.key)
             } else {
-                format!("{sign}{}={}", taint.key, taint.value)
+                // The last part of the key tells taints apart where there is no room for the domain.
+                let key = taint.key.rsplit('/').next().unwrap_or(&taint.key);
+                let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
+                format!("{sign}{key}{value}")
             };
             push(text::span(shown, self.style(role)));
         }

@@ -330,7 +330,7 @@ impl QueuesPane {
     ) {
         let n_rows = rows.len(section);
         if n_rows == 0 {
-            frame::empty(area, buf, &why_empty(section, self.find.is_on()), cx);
+            frame::empty(area, buf, &why_empty(section, self.find.is_on(), cx), cx);
             return;
         }
         let window = &mut self.windows[section as usize];
@@ -431,12 +431,15 @@ fn section_title(section: Section, rows: &Rows<'_>, cx: &Cx<'_>) -> Line<'static
     Line::from(spans)
 }
 
-fn why_empty(section: Section, is_filtered: bool) -> String {
+fn why_empty(section: Section, is_filtered: bool, cx: &Cx<'_>) -> String {
     if is_filtered {
         return String::from("Nothing here matches.");
     }
     String::from(match section {
-        Section::Active => "activeQ is empty: no pod is ready to be tried.",
+        Section::Active => {
+            let add = cx.key(Action::AddPod);
+            return format!("activeQ is empty: no pod is ready to be tried. Press {add} to add one.");
+        }
         Section::Backoff => "backoffQ is empty: no pod waits for a retry.",
         Section::Unschedulable => "No pod is unschedulable.",
         Section::InFlight => "No pod is on its way to a node.",

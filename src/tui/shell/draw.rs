@@ -62,7 +62,7 @@ impl Shell {
         let theme = &self.look.theme;
         let is_focused = id == self.focused();
         let (border, title) = frame_roles(is_focused);
-        let cx = pane_cx(&self.world, &self.look, self.selected.as_ref(), is_focused);
+        let cx = pane_cx(&self.world, &self.look, &self.keys.keymap, self.selected.as_ref(), is_focused);
         let pane = &mut self.panes[id.index()];
         let mut line = pane.title(&cx).style(theme.style(title));
         if let Some(filter) = &self.focus.filters[id.index()] {
@@ -106,7 +106,13 @@ impl Shell {
         let counts: Vec<String> = PaneId::ALL
             .iter()
             .map(|id| {
-                let cx = pane_cx(&self.world, &self.look, self.selected.as_ref(), *id == self.focused());
+                let cx = pane_cx(
+                    &self.world,
+                    &self.look,
+                    &self.keys.keymap,
+                    self.selected.as_ref(),
+                    *id == self.focused(),
+                );
                 self.panes[id.index()].tab_counts(&cx)
             })
             .collect();

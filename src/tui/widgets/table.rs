@@ -301,6 +301,7 @@ mod tests {
     use crate::scheduler::view::View;
     use crate::tui::action::Action;
     use crate::tui::changes::Changes;
+    use crate::tui::keymap::load::built_in;
     use crate::tui::log_lines::LogLines;
     use crate::tui::theme::Theme;
     use crate::tui::widgets::glyphs::UNICODE;
@@ -326,6 +327,7 @@ mod tests {
             selected: None,
             log: &LogLines::default(),
             shown: &[],
+            keymap: &built_in(),
         });
     }
 

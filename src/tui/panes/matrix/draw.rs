@@ -116,14 +116,20 @@ impl Drawer<'_> {
             [(|name| name, good_tail), (names::medium, good_tail.min(20)), (names::short, least_tail)];
         let mut headers = Vec::new();
         let mut tail_width = 0;
+        let fits = |headers: &[String], tail: u16| {
+            let needed: u16 = headers.iter().map(|header| self.column_width(header) + 1).sum();
+            needed + RULE + tail <= room
+        };
         for (form, tail) in forms {
             headers = self.headers(form);
             tail_width = tail;
             let is_whole = headers.iter().all(|header| text::width(header) <= usize::from(HEADER_MAX));
-            let needed: u16 = headers.iter().map(|header| self.column_width(header) + 1).sum();
-            if is_whole && needed + RULE + tail <= room {
+            if is_whole && fits(&headers, tail) {
                 break;
             }
+        }
+        if !fits(&headers, tail_width) {
+            self.collapse_skipped(&mut headers);
         }
         let widths: Vec<u16> = headers.iter().map(|header| self.column_width(header)).collect();
         let needed: u16 = widths.iter().map(|width| width + 1).sum();
@@ -157,7 +163,22 @@ impl Drawer<'_> {
         }
     }
 
+    /// Takes the heads from the columns of skipped plugins: they say nothing of the nodes.
+    fn collapse_skipped(&self, headers: &mut [String]) {
+        let Some(filter) = self.trace.filter.as_ref().filter(|_| self.look.kind == CellKind::Filter) else {
+            return;
+        };
+        for (header, plugin) in headers.iter_mut().zip(&filter.plugins) {
+            if filter.skipped.contains(plugin) {
+                self.cx.glyphs.skip.clone_into(header);
+            }
+        }
+    }
+
     fn column_width(&self, header: &str) -> u16 {
+        if header == self.cx.glyphs.skip {
+            return 1;
+        }
         let least = match self.look.kind {
             CellKind::Filter => 3,
             CellKind::Score => 4,

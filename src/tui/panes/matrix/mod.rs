@@ -25,6 +25,9 @@ use crate::tui::theme::Role;
 use crate::tui::widgets::cursor::Cursor;
 use crate::tui::widgets::frame;
 
+/// The plugin whose cell is looked at where no other decided.
+const FIT: &str = "NodeResourcesFit";
+
 /// Which of its three numbers a score shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Points {
@@ -138,12 +141,13 @@ impl MatrixPane {
         }
     }
 
-    /// The column of the selected cell.
-    fn selected_column(&self, trace: &CycleTrace) -> Option<usize> {
+    /// The column of the selected cell, and whether that column was chosen or decided rather than taken for want
+    /// of a better one.
+    fn selected_column(&self, trace: &CycleTrace) -> Option<(usize, bool)> {
         let plugins = self.plugins(trace);
         let position = |name: &str| plugins.iter().position(|plugin| *plugin == name);
         if let Some(column) = self.column.as_ref().and_then(|column| position(column)) {
-            return Some(column);
+            return Some((column, true));
         }
         let decided = match self.kind(trace) {
             CellKind::Filter => {
@@ -155,12 +159,17 @@ impl MatrixPane {
             }
             CellKind::Score => explain::margins(trace).first().and_then(|(plugin, _)| position(plugin)),
         };
-        decided.or_else(|| plugins.len().checked_sub(1))
+        if let Some(column) = decided {
+            return Some((column, true));
+        }
+        // Room is what a person asks for first.
+        let column = position(FIT).unwrap_or_default();
+        (!plugins.is_empty()).then_some((column, false))
     }
 
     fn move_column(&mut self, trace: &CycleTrace, forward: bool) {
         let plugins = self.plugins(trace);
-        let Some(at) = self.selected_column(trace) else { return };
+        let Some((at, _)) = self.selected_column(trace) else { return };
         let to = if forward { at + 1 } else { at.saturating_sub(1) };
         if let Some(plugin) = plugins.get(to) {
             self.column = Some(Str::from(*plugin));
@@ -222,7 +231,7 @@ impl MatrixPane {
         let (trace, look, _) = self.cache.as_ref()?;
         let node = node_name(trace, look.kind, self.selected_index()?);
         let plugin =
-            self.plugins(trace).get(self.selected_column(trace)?).map(|plugin| Str::from(*plugin))?;
+            self.plugins(trace).get(self.selected_column(trace)?.0).map(|plugin| Str::from(*plugin))?;
         Some(Subject::Cell { node, plugin, kind: look.kind })
     }
 }
@@ -316,19 +325,24 @@ impl Pane for MatrixPane {
         self.area =
             Rect { y: area.y + n_head.min(area.height), height: area.height.saturating_sub(n_head), ..area };
         let Some(trace) = self.sync(cx) else {
-            let why = "No attempt yet: here each node stands against each plugin.";
-            frame::empty(area, buf, why, cx);
+            let (phase, cycle) = (cx.key(Action::StepPhase), cx.key(Action::StepCycle));
+            let why =
+                format!("No pod has been tried yet. Press {phase} for one phase, {cycle} for a whole cycle.");
+            frame::empty(area, buf, &why, cx);
             return;
         };
-        let selected_column = self.selected_column(&trace);
+        let selected_column = self.selected_column(&trace).filter(|(_, is_marked)| *is_marked);
+        let selected_column = selected_column.map(|(column, _)| column);
+        // Only a choice scrolls: with the rows' own columns the matrix would go to and fro.
+        let wanted_column = selected_column.filter(|_| self.column.is_some());
         let Some((_, look, model)) = &self.cache else { return };
-        if let Some(why) = why_empty(&trace, look, model) {
+        if let Some(why) = why_empty(&trace, look, model, cx) {
             frame::empty(area, buf, &why, cx);
             return;
         }
         self.cursor.set_height(usize::from(self.area.height));
         let drawer = Drawer { trace: &trace, look, model, points: self.points, cx };
-        let geometry = drawer.geometry(area, n_head, selected_column, self.first_column);
+        let geometry = drawer.geometry(area, n_head, wanted_column, self.first_column);
         self.first_column = geometry.first_column();
         drawer.render(area, buf, &geometry, &self.cursor, selected_column);
         self.drawn = Some(geometry);
@@ -366,7 +380,7 @@ impl Pane for MatrixPane {
 }
 
 /// Why there are no rows, if there are none.
-fn why_empty(trace: &CycleTrace, look: &Look, model: &Model) -> Option<String> {
+fn why_empty(trace: &CycleTrace, look: &Look, model: &Model, cx: &Cx<'_>) -> Option<String> {
     if !model.rows.is_empty() {
         return None;
     }
@@ -377,7 +391,7 @@ fn why_empty(trace: &CycleTrace, look: &Look, model: &Model) -> Option<String> {
         CellKind::Filter | CellKind::Score => return Some(String::from("There are no nodes.")),
     };
     Some(match explain::next_phase(trace) {
-        Some(next) => format!("{why} Next comes {next}."),
+        Some(next) => format!("{why} Press {} for {next}.", cx.key(Action::StepPhase)),
         None => why,
     })
 }

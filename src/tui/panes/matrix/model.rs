@@ -234,6 +234,9 @@ fn said(status: &Status) -> String {
     let mut text = String::new();
     for reason in status.reasons() {
         let reason = explain::short_reason(reason);
+        // The sign before it says that it did not match.
+        let reason = reason.strip_prefix("didn't match ").unwrap_or(reason);
+        let reason = reason.strip_prefix("Pod's ").unwrap_or(reason);
         // `Insufficient cpu, memory` is as clear, and fits where the whole would not.
         let rest = reason.strip_prefix(INSUFFICIENT).filter(|_| text.starts_with(INSUFFICIENT));
         text.push_str(if text.is_empty() { "" } else { ", " });

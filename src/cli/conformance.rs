@@ -1,0 +1,63 @@
+//! `schedscope conformance decide`: decides each pending pod by itself and prints the answers, a line of JSON for each.
+//!
+//! For comparisons with kube-scheduler's own answers in the same form; not for people. A folder stands for its
+//! cluster.yaml and pending.yaml (or .json), and for its config.yaml where no other is given.
+
+use std::io::{ErrorKind, Write as _, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::args::DecideArgs;
+use super::{exit, input};
+use crate::api::NamespacedName;
+use crate::driver::conformance::{Case, CaseSources};
+
+/// The manifests of a folder, in the order in which they are read.
+const MANIFESTS: [&str; 4] = ["cluster.yaml", "cluster.json", "pending.yaml", "pending.json"];
+/// The configuration of a folder.
+const CONFIG: &str = "config.yaml";
+
+/// Decides and prints. The answer is the exit code.
+pub(super) fn decide(args: &DecideArgs) -> anyhow::Result<u8> {
+    let case = Case::new(&sources(args)?)?;
+    let mut out = stdout().lock();
+    for key in case.pending().iter().filter(|key| is_wanted(args, key)) {
+        let decision = case.decide(key).with_context(|| format!("pod {key}"))?;
+        let mut line = serde_json::to_string(&decision)?;
+        line.push('\n');
+        match out.write_all(line.as_bytes()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(exit::OK),
+            other => other?,
+        }
+    }
+    Ok(exit::OK)
+}
+
+fn is_wanted(args: &DecideArgs, key: &NamespacedName) -> bool {
+    let named = |wanted: &String| *wanted == key.to_string() || **wanted == *key.name;
+    args.pods.is_empty() || args.pods.iter().any(named)
+}
+
+fn sources(args: &DecideArgs) -> anyhow::Result<CaseSources> {
+    let mut manifests: Vec<PathBuf> = Vec::new();
+    let mut config = args.config.clone();
+    for path in &args.paths {
+        if path.is_dir() {
+            manifests.extend(files_in(path, &MANIFESTS));
+            config = config.or_else(|| files_in(path, &[CONFIG]).pop());
+        } else {
+            manifests.push(path.clone());
+        }
+    }
+    let config: Vec<PathBuf> = config.into_iter().collect();
+    Ok(CaseSources {
+        manifests: input::read_sources(&manifests)?,
+        config: input::read_sources(&config)?.pop(),
+        feature_gates: args.feature_gates.clone(),
+    })
+}
+
+fn files_in(folder: &Path, names: &[&str]) -> Vec<PathBuf> {
+    names.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
+}

@@ -1,0 +1,245 @@
+//! Decides pending pods one by one, each as the first thing that happens in its cluster, and tells everything that was
+//! answered on the way: the same questions that kube-scheduler's own plugins are asked where the golden decisions come
+//! from, answered in the same form.
+//!
+//! A plugin that is asked alone is asked outside any attempt ([`Scheduler::ask`]); outcome, host, message and evictions
+//! are those of a real attempt of the core on a scheduler of its own. No server, no clock: every cluster is as it was
+//! before the first line.
+
+mod attempt;
+mod decision;
+mod questions;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::api::manifest::{ManifestErrors, Source, load};
+use crate::api::objects::Pod;
+use crate::api::{NamespacedName, Object, Str, Time, Uid};
+use crate::config::plugin_args::DefaultPreemptionArgs;
+use crate::config::{FeatureGates, GateErrors, LoadOptions, SchedulerConfig};
+use crate::framework::runtime::{ProfileError, build_profiles};
+use crate::framework::{Framework, PodInfo, RequestOptions};
+use crate::plugins::default_preemption::DefaultPreemption;
+use crate::plugins::names;
+use crate::plugins::registry::in_tree_registry;
+use crate::scheduler::input::Input;
+use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
+
+use super::sandbox::admission::{PriorityClasses, admit};
+use super::sandbox::api::ApiError;
+use attempt::ChosenFirst;
+
+pub use decision::{Answer, Decision, DryRun, PreFilterAnswer, Score};
+
+/// When the clusters' clock starts and stays: 2026-01-01T00:00:00Z.
+pub const EPOCH: Time = Time::from_secs(1_767_225_600);
+
+/// What a case is made of.
+#[derive(Clone, Debug, Default)]
+pub struct CaseSources {
+    /// The manifests: what exists, and the pods in question.
+    pub manifests: Vec<Source>,
+    /// The configuration; without it the defaults hold.
+    pub config: Option<Source>,
+    /// Feature gates as `--feature-gates` takes them.
+    pub feature_gates: String,
+}
+
+/// Why a case cannot be decided.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseError {
+    /// The feature gates are refused.
+    #[error(transparent)]
+    Gates(#[from] GateErrors),
+    /// The configuration is refused.
+    #[error("{name}: {reason}")]
+    Config {
+        /// The file.
+        name: String,
+        /// The complaints.
+        reason: String,
+    },
+    /// A manifest cannot be read.
+    #[error(transparent)]
+    Manifest(#[from] ManifestErrors),
+    /// An object would not be admitted.
+    #[error(transparent)]
+    Admission(#[from] ApiError),
+    /// A profile cannot be built.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The profiles do not make a scheduler.
+    #[error(transparent)]
+    Scheduler(#[from] SchedulerError),
+    /// The core did not try the pod.
+    #[error("no attempt was made")]
+    NoAttempt,
+    /// A pod that is to be decided is not in the queue.
+    #[error("pod {0}: is not in the scheduling queue")]
+    NotInQueue(NamespacedName),
+}
+
+/// A cluster with its profiles.
+#[derive(Clone, Debug)]
+pub struct Case {
+    gates: FeatureGates,
+    percentage_of_nodes_to_score: i32,
+    profiles: Vec<CaseProfile>,
+    /// The objects, admitted, in the order in which a server lists them, kind by kind.
+    objects: Vec<Object>,
+    pending: Vec<NamespacedName>,
+}
+
+/// A profile, with DefaultPreemption at hand if it is at PostFilter.
+#[derive(Clone, Debug)]
+struct CaseProfile {
+    framework: Framework,
+    preemption: Option<DefaultPreemption>,
+}
+
+impl Case {
+    /// Reads a case.
+    ///
+    /// # Errors
+    /// Why it cannot be decided.
+    pub fn new(sources: &CaseSources) -> Result<Self, CaseError> {
+        let gates = FeatureGates::parse(sources.feature_gates.trim())?;
+        let config = read_config(sources.config.as_ref(), &gates)?;
+        let registry = in_tree_registry();
+        let frameworks = build_profiles(&config.profiles, &registry, &gates)?;
+        let profiles = frameworks.into_values().zip(&config.profiles).map(|(framework, profile)| {
+            let args = profile.plugin_config.iter().find(|config| config.name == names::DEFAULT_PREEMPTION);
+            // The profile is built, so its arguments are good.
+            let args =
+                DefaultPreemptionArgs::from_value(args.map(|config| &config.args), "").unwrap_or_default();
+            let mut post_filter = framework.plugins.post_filter.iter();
+            let preempts = post_filter.any(|plugin| plugin.name() == names::DEFAULT_PREEMPTION);
+            CaseProfile { framework, preemption: preempts.then(|| DefaultPreemption::new(args, &gates)) }
+        });
+        let profiles = profiles.collect();
+        let (objects, pending) = read_objects(&sources.manifests)?;
+        Ok(Self {
+            gates,
+            percentage_of_nodes_to_score: config.percentage_of_nodes_to_score,
+            profiles,
+            objects,
+            pending,
+        })
+    }
+
+    /// The pods to decide, in the order of the manifests.
+    pub fn pending(&self) -> &[NamespacedName] {
+        &self.pending
+    }
+
+    /// How many nodes there are.
+    pub fn num_nodes(&self) -> usize {
+        self.objects.iter().filter(|object| matches!(object, Object::Node(_))).count()
+    }
+
+    /// Decides one pod.
+    ///
+    /// # Errors
+    /// If the pod is none of [`Case::pending`], or no scheduler can be made.
+    pub fn decide(&self, key: &NamespacedName) -> Result<Decision, CaseError> {
+        let pod = self.pod(key).ok_or_else(|| CaseError::NotInQueue(key.clone()))?;
+        let scheduler_name = &pod.spec.scheduler_name;
+        let profile = self.profiles.iter().find(|profile| profile.framework.profile_name == *scheduler_name);
+        let mut decision =
+            Decision { pod: key.to_string(), profile: scheduler_name.to_string(), ..Decision::default() };
+        let Some(profile) = profile else {
+            decision.no_profile = true;
+            decision.outcome = "ignored".to_owned();
+            return Ok(decision);
+        };
+        let mut scheduler = self.scheduler(pod.uid())?;
+        let pod = PodInfo::with_options(Arc::clone(pod), RequestOptions::from_gates(&self.gates));
+        let asked = scheduler
+            .ask(scheduler_name, |handle, framework| questions::ask(&mut decision, handle, framework, &pod));
+        if let Some(asked) = asked.filter(|_| decision.outcome.is_empty()) {
+            attempt::attempt(&mut decision, scheduler, &pod, profile.preemption.as_ref(), &asked)?;
+        }
+        Ok(decision)
+    }
+
+    fn pod(&self, key: &NamespacedName) -> Option<&Arc<Pod>> {
+        self.objects.iter().find_map(|object| match object {
+            Object::Pod(pod) if pod.key() == *key => Some(pod),
+            _ => None,
+        })
+    }
+
+    /// A scheduler that knows the cluster and tries the pod of that uid first.
+    fn scheduler(&self, first: &Uid) -> Result<Scheduler, SchedulerError> {
+        let profiles = self.profiles.iter().map(|profile| {
+            let mut framework = profile.framework.clone();
+            framework.plugins.queue_sort = vec![Arc::new(ChosenFirst { uid: first.clone() })];
+            framework
+        });
+        let options = SchedulerOptions {
+            percentage_of_nodes_to_score: self.percentage_of_nodes_to_score,
+            gates: self.gates,
+            ..SchedulerOptions::default()
+        };
+        let mut scheduler = Scheduler::new(profiles.collect(), options)?;
+        for object in &self.objects {
+            scheduler.handle(EPOCH, Input::Added(object.clone()));
+            while scheduler.poll_effect().is_some() {}
+        }
+        Ok(scheduler)
+    }
+}
+
+fn read_config(config: Option<&Source>, gates: &FeatureGates) -> Result<SchedulerConfig, CaseError> {
+    let registry = in_tree_registry();
+    let options = LoadOptions { gates, has_plugin: &|name| registry.contains(name) };
+    match config {
+        None => Ok(SchedulerConfig::with_defaults(options)),
+        Some(Source { name, text }) => SchedulerConfig::load(text, options)
+            .map_err(|error| CaseError::Config { name: name.clone(), reason: error.to_string() }),
+    }
+}
+
+/// The objects as an API server would list them, and the pods that wait to be scheduled in the order of the
+/// manifests. An object that comes twice is created and then updated: it keeps its uid and its creation time.
+fn read_objects(manifests: &[Source]) -> Result<(Vec<Object>, Vec<NamespacedName>), CaseError> {
+    let loaded = load(manifests)?;
+    let mut classes = BTreeMap::new();
+    for object in &loaded.objects {
+        if let Object::PriorityClass(class) = object {
+            classes.insert(object.key(), Arc::clone(class));
+        }
+    }
+    let classes = PriorityClasses::new(&classes);
+    let mut admitted: BTreeMap<(usize, Str), Object> = BTreeMap::new();
+    let mut pending: Vec<NamespacedName> = Vec::new();
+    for (kind, object) in loaded.objects.into_iter().map(|object| (object.kind(), object)) {
+        let mut object = admit(object, &classes, EPOCH)?;
+        let key = object.key();
+        // A server lists in the order of the keys in its store, where the two parts of a name are one text.
+        let place = (kind as usize, Str::from(format!("{}/{}", key.namespace, key.name)));
+        if matches!(&object, Object::Pod(pod) if pod.is_terminal()) {
+            admitted.remove(&place);
+            pending.retain(|known| *known != key);
+            continue;
+        }
+        match admitted.get(&place) {
+            Some(known) => {
+                let (uid, created) = (known.metadata().uid.clone(), known.metadata().creation_timestamp);
+                object.metadata_mut().uid = uid;
+                object.metadata_mut().creation_timestamp = created;
+            }
+            None if object.metadata().uid.is_empty() => {
+                object.metadata_mut().uid = Uid::from(format!("{kind}/{key}"));
+            }
+            None => {}
+        }
+        pending.retain(|known| kind != crate::api::Kind::Pod || *known != key);
+        if matches!(&object, Object::Pod(pod) if !pod.is_assigned() && !pod.is_terminating()) {
+            pending.push(key);
+        }
+        admitted.insert(place, object);
+    }
+    Ok((admitted.into_values().collect(), pending))
+}

@@ -1,0 +1,4 @@
+//! The player and the client.
+
+mod http;
+mod player;

@@ -1,0 +1,281 @@
+//! VolumeRestrictions: a disk that only one node can have for writing keeps other pods with it off the node.
+//!
+//! Follows `plugins/volumerestrictions/volume_restrictions.go`: disks of GCE and AWS, iSCSI and RBD. Not built: claims
+//! of the access mode ReadWriteOncePod; a pod with any claim gets an error.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::helper::objects::as_pods;
+use super::helper::volumes::{self, Volume};
+use super::helper::{signers, volumes::PERSISTENT_VOLUME_CLAIM};
+use super::names;
+use crate::api::Object;
+use crate::api::objects::Pod;
+use crate::framework::{
+    ActionType, ClusterEvent, ClusterEventWithHint, CycleState, EnqueueExtensions, EventResource,
+    FilterPlugin, Handle, NodeInfo, Plugin, PodInfo, PreFilterExtensions, PreFilterPlugin, PreFilterResult,
+    QueueingHint, SignFragment, SignPlugin, Status,
+};
+
+const REASON: &str = "node(s) had no available disk";
+
+/// The kinds of disks that conflict.
+const DISKS: [&str; 4] = ["gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd"];
+
+/// The plugin.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VolumeRestrictions;
+
+/// That PreFilter has seen the pod.
+#[derive(Clone, Debug)]
+struct Seen;
+
+fn has_disk(volume: &Volume) -> bool {
+    DISKS.iter().any(|disk| volumes::has(volume, disk))
+}
+
+/// Whether two volumes are one disk that both cannot have.
+fn conflicts(volume: &Volume, other: &Volume) -> bool {
+    let is_read_only = |disk: &Value| disk.get("readOnly").and_then(Value::as_bool).unwrap_or(false);
+    DISKS.iter().any(|kind| {
+        let (Some(disk), Some(existing)) = (volumes::source(volume, kind), volumes::source(other, kind))
+        else {
+            return false;
+        };
+        let same = |field: &str, default: &str| {
+            let value = |disk| Some(volumes::text(disk, field)).filter(|text| !text.is_empty());
+            value(disk).unwrap_or(default) == value(existing).unwrap_or(default)
+        };
+        let both_read_only = is_read_only(disk) && is_read_only(existing);
+        match *kind {
+            "gcePersistentDisk" => same("pdName", "") && !both_read_only,
+            // A volume of AWS is never on two pods of one node.
+            "awsElasticBlockStore" => same("volumeID", ""),
+            "iscsi" => same("iqn", "") && !both_read_only,
+            _ => {
+                // The pool is `rbd` unless it is said.
+                have_common(disk, existing, "monitors")
+                    && same("pool", "rbd")
+                    && same("image", "")
+                    && !both_read_only
+            }
+        }
+    })
+}
+
+fn have_common(one: &Value, other: &Value, field: &str) -> bool {
+    let list = |disk: &Value| disk.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
+    let others = list(other);
+    list(one).iter().any(|value| others.contains(value))
+}
+
+fn has_volume_conflict<'a>(pod: &Pod, mut others: impl Iterator<Item = &'a Pod>) -> bool {
+    let disks: Vec<&Volume> = pod.spec.volumes.iter().filter(|volume| has_disk(volume)).collect();
+    let taken = |existing: &Volume| disks.iter().any(|disk| conflicts(disk, existing));
+    !disks.is_empty() && others.any(|other| other.spec.volumes.iter().any(taken))
+}
+
+fn is_schedulable_after_pod_deleted(
+    pod: &Pod,
+    old: Option<&Object>,
+    new: Option<&Object>,
+) -> Result<QueueingHint, String> {
+    let (deleted, _) = as_pods(old, new)?;
+    let deleted = deleted.ok_or_else(|| "expected a Pod, but got nothing".to_owned())?;
+    let is_there = pod.metadata.namespace == deleted.metadata.namespace;
+    let had_disk = has_volume_conflict(pod, std::iter::once(deleted.as_ref()));
+    let claims = |pod: &Pod| {
+        let claims = pod.spec.volumes.iter().filter_map(volumes::claim_name);
+        claims.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let wanted = claims(pod);
+    let had_claim = claims(deleted).iter().any(|claim| wanted.contains(claim));
+    Ok(if is_there && (had_disk || had_claim) { QueueingHint::Queue } else { QueueingHint::QueueSkip })
+}
+
+impl Plugin for VolumeRestrictions {
+    fn name(&self) -> &'static str {
+        names::VOLUME_RESTRICTIONS
+    }
+    fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
+        Some(self)
+    }
+    fn as_filter(&self) -> Option<&dyn FilterPlugin> {
+        Some(self)
+    }
+    fn as_enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
+        Some(self)
+    }
+    fn as_sign(&self) -> Option<&dyn SignPlugin> {
+        Some(self)
+    }
+}
+
+impl PreFilterPlugin for VolumeRestrictions {
+    fn pre_filter(
+        &self,
+        _: &Handle<'_>,
+        state: &mut CycleState,
+        pod: &PodInfo,
+        _: &[Arc<NodeInfo>],
+    ) -> (Option<PreFilterResult>, Status) {
+        if let Some(status) = volumes::not_built(self.name(), &pod.pod, &[PERSISTENT_VOLUME_CLAIM]) {
+            return (None, status);
+        }
+        if !pod.pod.spec.volumes.iter().any(has_disk) {
+            return (None, Status::skip());
+        }
+        state.write(self.name(), Seen);
+        (None, Status::SUCCESS)
+    }
+
+    fn pre_filter_extensions(&self) -> Option<&dyn PreFilterExtensions> {
+        Some(self)
+    }
+}
+
+/// Without claims there is nothing to count.
+impl PreFilterExtensions for VolumeRestrictions {
+    fn add_pod(
+        &self,
+        _: &Handle<'_>,
+        state: &mut CycleState,
+        _: &PodInfo,
+        _: &PodInfo,
+        _: &NodeInfo,
+    ) -> Status {
+        check_seen(state)
+    }
+
+    fn remove_pod(
+        &self,
+        _: &Handle<'_>,
+        state: &mut CycleState,
+        _: &PodInfo,
+        _: &PodInfo,
+        _: &NodeInfo,
+    ) -> Status {
+        check_seen(state)
+    }
+}
+
+/// An error if PreFilter was not asked.
+fn check_seen(state: &CycleState) -> Status {
+    match state.read::<Seen>() {
+        Some(Seen) => Status::SUCCESS,
+        None => Status::error("cannot read \"PreFilterVolumeRestrictions\" from cycleState"),
+    }
+}
+
+impl FilterPlugin for VolumeRestrictions {
+    fn filter(&self, _: &Handle<'_>, state: &CycleState, pod: &PodInfo, node: &NodeInfo) -> Status {
+        if has_volume_conflict(&pod.pod, node.pods().iter().map(|other| other.pod.as_ref())) {
+            return Status::unschedulable(REASON);
+        }
+        check_seen(state)
+    }
+}
+
+impl EnqueueExtensions for VolumeRestrictions {
+    fn events_to_register(&self) -> Vec<ClusterEventWithHint> {
+        let deleted = ClusterEvent::new(EventResource::Pod, ActionType::DELETE);
+        vec![
+            ClusterEventWithHint::hinted(deleted, |_, pod, old, new| {
+                is_schedulable_after_pod_deleted(pod, old, new)
+            }),
+            ClusterEventWithHint::always(ClusterEvent::new(EventResource::Node, ActionType::ADD)),
+        ]
+    }
+}
+
+impl SignPlugin for VolumeRestrictions {
+    fn sign_pod(&self, pod: &Pod) -> Result<Vec<SignFragment>, Status> {
+        Ok(vec![signers::volumes(pod)?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framework::Code;
+    use crate::plugins::fixtures::{filter, hint, pod, pod_object};
+
+    const NODE: &str = "{metadata: {name: n}}";
+
+    fn with_volume(name: &str, volume: &str) -> String {
+        format!(
+            "{{metadata: {{name: {name}, namespace: default}}, spec: {{nodeName: n, volumes: [{{name: v, {volume}}}]}}}}"
+        )
+    }
+
+    /// What a pod with one volume is told on a node that has a pod with another.
+    fn beside(volume: &str, existing: &str) -> Result<(Code, String), Code> {
+        let (pod, existing) = (with_volume("new", volume), with_volume("old", existing));
+        match filter(&VolumeRestrictions, &pod, &[NODE], &[&existing]) {
+            Ok(statuses) => Ok((statuses[0].code(), statuses[0].message())),
+            Err(status) => Err(status.code()),
+        }
+    }
+
+    #[test]
+    fn a_disk_is_on_a_node_once_unless_all_only_read_it() {
+        let free = Ok((Code::Success, String::new()));
+        let taken = Ok((Code::Unschedulable, "node(s) had no available disk".to_owned()));
+        let rbd = |more: &str| format!("rbd: {{monitors: [m1, m2], image: img{more}}}");
+        let read_only = rbd(", readOnly: true");
+        assert_eq!(beside(&read_only, &read_only), free);
+        assert_eq!(beside(&rbd(""), &read_only), taken);
+        assert_eq!(beside(&rbd(", pool: rbd"), &rbd("")), taken, "the pool is rbd unless it is said");
+        assert_eq!(beside(&rbd(", pool: other"), &rbd("")), free);
+        assert_eq!(beside(&rbd(""), "rbd: {monitors: [m3], image: img}"), free, "another cluster");
+        assert_eq!(beside(&rbd(""), "rbd: {monitors: [m3, m2], image: img}"), taken, "a monitor in common");
+        let iscsi = |iqn: &str, more: &str| format!("iscsi: {{targetPortal: t, iqn: {iqn}, lun: 0{more}}}");
+        assert_eq!(beside(&iscsi("x", ", readOnly: true"), &iscsi("x", "")), taken);
+        assert_eq!(beside(&iscsi("x", ", readOnly: true"), &iscsi("x", ", readOnly: true")), free);
+        assert_eq!(beside(&iscsi("x", ""), &iscsi("y", "")), free);
+        let gce = |more: &str| format!("gcePersistentDisk: {{pdName: d{more}}}");
+        assert_eq!(beside(&gce(", readOnly: true"), &gce(", readOnly: true")), free);
+        assert_eq!(beside(&gce(""), &gce(", readOnly: true")), taken);
+        let aws = "awsElasticBlockStore: {volumeID: v, readOnly: true}";
+        assert_eq!(beside(aws, aws), taken, "reading alone does not help");
+    }
+
+    #[test]
+    fn other_volumes_are_not_looked_at() {
+        for volume in
+            ["emptyDir: {}", "configMap: {name: c}", "csi: {driver: d}", "nfs: {server: s}", "rbd: null"]
+        {
+            assert_eq!(beside(volume, volume), Err(Code::Skip), "{volume}");
+        }
+    }
+
+    #[test]
+    fn a_claim_is_an_error_that_names_it() {
+        let pod = with_volume("p", "persistentVolumeClaim: {claimName: data}");
+        let status = filter(&VolumeRestrictions, &pod, &[NODE], &[]).err().unwrap_or_default();
+        assert_eq!(
+            (status.code(), status.message().as_str()),
+            (Code::Error, "VolumeRestrictions is not built yet: pod uses the claim \"data\"")
+        );
+    }
+
+    #[test]
+    fn the_deletion_of_a_pod_with_the_same_disk_or_claim_is_worth_a_retry() {
+        let disk = "gcePersistentDisk: {pdName: d}";
+        let claim = "persistentVolumeClaim: {claimName: data}";
+        let answer = |own: &str, deleted: &str| {
+            let deleted = pod_object(&with_volume("old", deleted));
+            hint(&VolumeRestrictions, 0, &pod(&with_volume("new", own)), Some(&deleted), None)
+        };
+        assert_eq!(answer(disk, disk), Ok(QueueingHint::Queue));
+        assert_eq!(answer(claim, claim), Ok(QueueingHint::Queue));
+        assert_eq!(answer(claim, "persistentVolumeClaim: {claimName: logs}"), Ok(QueueingHint::QueueSkip));
+        assert_eq!(answer(disk, "emptyDir: {}"), Ok(QueueingHint::QueueSkip));
+        let elsewhere = with_volume("old", disk).replace("namespace: default", "namespace: other");
+        let elsewhere = pod_object(&elsewhere);
+        let new = pod(&with_volume("new", disk));
+        assert_eq!(hint(&VolumeRestrictions, 0, &new, Some(&elsewhere), None), Ok(QueueingHint::QueueSkip));
+    }
+}
