@@ -1,7 +1,7 @@
 //! `schedscope conformance decide`: decides each pending pod by itself and prints the answers, a line of JSON for each.
 //!
 //! For comparisons with kube-scheduler's own answers in the same form; not for people. A folder stands for its
-//! cluster.yaml and pending.yaml (or .json), and for its config.yaml where no other is given.
+//! cluster.yaml, pending.yaml (or .json) and extenders.yaml, and for its config.yaml where no other is given.
 
 use std::io::{ErrorKind, Write as _, stdout};
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ use crate::driver::conformance::{Case, CaseSources};
 const MANIFESTS: [&str; 4] = ["cluster.yaml", "cluster.json", "pending.yaml", "pending.json"];
 /// The configuration of a folder.
 const CONFIG: &str = "config.yaml";
+/// What the extenders of a folder's configuration answer.
+const EXTENDERS: &str = "extenders.yaml";
 
 /// Decides and prints. The answer is the exit code.
 pub(super) fn decide(args: &DecideArgs) -> anyhow::Result<u8> {
@@ -42,10 +44,12 @@ fn is_wanted(args: &DecideArgs, key: &NamespacedName) -> bool {
 fn sources(args: &DecideArgs) -> anyhow::Result<CaseSources> {
     let mut manifests: Vec<PathBuf> = Vec::new();
     let mut config = args.config.clone();
+    let mut extenders: Vec<PathBuf> = Vec::new();
     for path in &args.paths {
         if path.is_dir() {
             manifests.extend(files_in(path, &MANIFESTS));
             config = config.or_else(|| files_in(path, &[CONFIG]).pop());
+            extenders.extend(files_in(path, &[EXTENDERS]));
         } else {
             manifests.push(path.clone());
         }
@@ -54,6 +58,7 @@ fn sources(args: &DecideArgs) -> anyhow::Result<CaseSources> {
     Ok(CaseSources {
         manifests: input::read_sources(&manifests)?,
         config: input::read_sources(&config)?.pop(),
+        extenders: input::read_sources(&extenders)?.pop(),
         feature_gates: args.gates.list.clone(),
     })
 }

@@ -1,6 +1,7 @@
 //! From manifests to a sandbox: read, admit, build.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 
@@ -9,10 +10,12 @@ use super::input;
 use crate::api::manifest::load;
 use crate::api::{Str, Time};
 use crate::config::{FeatureGates, LoadOptions, SchedulerConfig};
+use crate::driver::extender::HttpTransport;
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::framework::Framework;
+use crate::framework::extender::Extender;
 use crate::plugins::registry::in_tree_registry;
 use crate::scheduler::SchedulerOptions;
 
@@ -53,8 +56,12 @@ pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup>
         .map(|profile| Framework::new(profile, &registry, &gates))
         .collect::<Result<_, _>>()
         .context("building the default profile")?;
-    let options = SchedulerOptions { seed: args.seed, is_tracing, ..SchedulerOptions::default() };
-    let simulator = Simulator::new(profiles, options, api, START).context("building the scheduler")?;
+    let extenders = Extender::all_from_config(&configuration.extenders);
+    let transport = HttpTransport::new(&extenders)?;
+    let options = SchedulerOptions { seed: args.seed, is_tracing, extenders, ..SchedulerOptions::default() };
+    let simulator = Simulator::new(profiles, options, api, START)
+        .context("building the scheduler")?
+        .with_transport(Arc::new(transport));
     Ok(Setup { simulator, source: name, notes: report.notes() })
 }
 

@@ -177,7 +177,7 @@ pub(super) fn yaml_number(number: f64) -> String {
 }
 
 /// Text in double quotes, as `%q` writes it.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for c in text.chars() {

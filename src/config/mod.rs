@@ -28,7 +28,7 @@ pub use complaint::{Complaint, Complaints, Step};
 pub use decode::{Bytes, Slice};
 pub use effective::EffectivePlugins;
 pub use gates::{FeatureGates, Gate, GateError, GateErrors, Stage};
-pub use go_text::GoDuration;
+pub use go_text::{GoDuration, quoted as go_quoted};
 pub use load::{LoadOptions, ReadOptions};
 pub use plugin_names::PluginCatalog;
 pub use plugins::{ExtensionPoint, PluginRef, PluginSet, Plugins};

@@ -18,7 +18,7 @@ use super::pending::PendingEffect;
 use super::trace::{FilterTrace, NodeVerdict};
 
 /// The name under which pods that an extender rejected are filed (`framework.ExtenderName`).
-pub(super) const EXTENDER_NAME: &str = "Extender";
+pub const EXTENDER_NAME: &str = "Extender";
 
 /// An extender's scores go to 10, a plugin's to 100 (`MaxExtenderPriority`).
 const SCORE_SCALE: i64 = 10;
@@ -124,7 +124,10 @@ impl Scheduler {
                     feasible = result.nodes;
                 }
                 Err(_) if extender.ignorable => {}
-                Err(text) => return Err(Status::error(text)),
+                Err(text) => {
+                    note_statuses(cycle, said);
+                    return Err(Status::error(text));
+                }
             }
         }
         for node in before {
@@ -134,14 +137,13 @@ impl Scheduler {
                 continue;
             };
             if !is_left {
-                let silent = || Status::unschedulable("left out by an extender without a reason");
+                // Preemption does not try a node that has no status.
+                let silent = || Status::unresolvable("left out by an extender without a reason");
                 let status = said.get(node.name()).cloned().unwrap_or_else(silent);
                 *verdict = NodeVerdict::Rejected(status.with_plugin(EXTENDER_NAME));
             }
         }
-        for (node, status) in said {
-            cycle.diagnosis.node_to_status.set(node, status);
-        }
+        note_statuses(cycle, said);
         Ok(feasible)
     }
 
@@ -203,5 +205,11 @@ impl Scheduler {
         binding.next_binder = index + 1;
         binding.stage = BindingStage::BindCalled;
         true
+    }
+}
+
+fn note_statuses(cycle: &mut Cycle, statuses: BTreeMap<Str, Status>) {
+    for (node, status) in statuses {
+        cycle.diagnosis.node_to_status.set(node, status);
     }
 }

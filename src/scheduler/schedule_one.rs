@@ -244,6 +244,10 @@ impl Scheduler {
                 Ok(feasible) => self.pass_extenders(cycle, framework, feasible, &mut evidence),
                 Err(status) => Err(status),
             };
+            if self.world.answers.borrow().has_missing() {
+                // The phase is run again with the answer; until then nobody else is asked.
+                return Next::Phase(Phase::Filter);
+            }
             if let Ok(feasible) = passed
                 && !feasible.is_empty()
             {

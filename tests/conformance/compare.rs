@@ -81,12 +81,9 @@ pub fn case(name: &str, files: &Files, tally: &mut Tally) {
     let sources = CaseSources {
         manifests: manifests.into_iter().filter_map(|manifest| source(files, manifest)).collect(),
         config: source(files, "config.yaml"),
+        extenders: source(files, "extenders.yaml"),
         feature_gates: files.get("gates").cloned().unwrap_or_default(),
     };
-    if files.contains_key("extenders.yaml") {
-        tally.left_out.insert(name.to_owned(), "it has extenders".to_owned());
-        return;
-    }
     let case = match Case::new(&sources) {
         Ok(case) => case,
         Err(error) => {
@@ -119,7 +116,7 @@ pub fn case(name: &str, files: &Files, tally: &mut Tally) {
             compared.family.not_built += 1;
         } else {
             compared.family.pods += 1;
-            pod(sorted(golden), sorted(ours), case.num_nodes(), &mut compared);
+            pod(sorted(golden), &sorted(ours), case.num_nodes(), &mut compared);
         }
     }
     let figures = tally.families.entry(family.to_owned()).or_default();
@@ -157,11 +154,12 @@ fn sorted(mut decision: Decision) -> Decision {
     decision.filter.values_mut().flat_map(|row| row.values_mut()).for_each(sort);
     decision.verdict.values_mut().for_each(sort);
     decision.preemption_by_node.values_mut().for_each(|found| found.reasons.sort());
+    decision.preemption_after_extenders.values_mut().for_each(|found| found.reasons.sort());
     decision
 }
 
 /// Every field of a decision. A field that is added to the type must be named here.
-fn pod(golden: Decision, ours: Decision, num_nodes: usize, compared: &mut Comparison) {
+fn pod(golden: Decision, ours: &Decision, num_nodes: usize, compared: &mut Comparison) {
     let Decision {
         pod: _,
         profile,
@@ -185,6 +183,9 @@ fn pod(golden: Decision, ours: Decision, num_nodes: usize, compared: &mut Compar
         nominated_tie,
         evicted,
         preemption_by_node,
+        preemption_after_extenders,
+        extender_scores,
+        extender_calls,
         error,
     } = golden;
     compared.field("profile", &ours.profile, &profile);
@@ -210,10 +211,18 @@ fn pod(golden: Decision, ours: Decision, num_nodes: usize, compared: &mut Compar
     compared.field("pendingPlugins", &ours.pending_plugins, &pending_plugins);
     compared.field("nominatedTie", &ours.nominated_tie, &nominated_tie);
     compared.field("preemptionByNode", &ours.preemption_by_node, &preemption_by_node);
+    compared.field("extenderScores", &ours.extender_scores, &extender_scores);
+    compared.field("extenderCalls", &ours.extender_calls, &extender_calls);
+    compared.field("preemptionAfterExtenders", &ours.preemption_after_extenders, &preemption_after_extenders);
     if nominated_tie.len() > 1 {
         // Any of them may be taken; what is evicted must be what was found there, as far as it is not going already.
         compared.field("nominatedNode", &nominated_tie.contains(&ours.nominated_node), &true);
-        let found = ours.preemption_by_node.get(&ours.nominated_node);
+        let found = if preemption_after_extenders.is_empty() {
+            &ours.preemption_by_node
+        } else {
+            &ours.preemption_after_extenders
+        };
+        let found = found.get(&ours.nominated_node);
         let is_victim = |pod: &String| found.is_some_and(|found| found.victims.contains(pod));
         compared.field("evicted", &ours.evicted.iter().all(is_victim), &true);
     } else {

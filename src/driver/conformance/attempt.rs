@@ -1,5 +1,6 @@
 //! The real attempt, made by the core: outcome, host, message, and what preemption does.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::api::Uid;
@@ -7,13 +8,14 @@ use crate::api::objects::Pod;
 use crate::framework::preemption::Candidate;
 use crate::framework::{Code, Handle, Plugin, PodInfo, QueueSortPlugin, QueuedPodInfo};
 use crate::plugins::default_preemption::{DefaultPreemption, DisruptionBudget, best_candidates};
-use crate::scheduler::Scheduler;
 use crate::scheduler::effect::{Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
-use crate::scheduler::trace::{CycleOutcome, CycleTrace, SelectionReason};
+use crate::scheduler::trace::{CycleOutcome, CycleTrace, NodeVerdict, SelectionReason};
+use crate::scheduler::{EXTENDER_NAME, Scheduler};
 
-use super::decision::{Answer, Decision, DryRun};
+use super::decision::{Answer, Decision, DryRun, ExtenderCalled};
 use super::questions::Asked;
+use super::stage::Stage;
 use super::{CaseError, EPOCH};
 
 /// Puts one pod before all others. The order of the others does not matter: they are not tried.
@@ -38,45 +40,120 @@ impl QueueSortPlugin for ChosenFirst {
     }
 }
 
-/// Makes the attempt and tells how it ended.
-pub(super) fn attempt(
-    decision: &mut Decision,
-    mut scheduler: Scheduler,
-    pod: &PodInfo,
-    preemption: Option<&DefaultPreemption>,
-    asked: &Asked,
-) -> Result<(), CaseError> {
-    bring_to_front(&mut scheduler, &pod.pod)?;
-    let mut before = scheduler.clone();
-    let trace = run(&mut scheduler, pod.uid())?;
-    if trace.nodes().is_empty()
-        && let CycleOutcome::Unschedulable { message, .. } = &trace.outcome
-    {
-        end_with_error(decision, message);
-        return Ok(());
+/// What an attempt is made with.
+pub(super) struct Attempt<'a> {
+    /// The pod.
+    pub pod: &'a PodInfo,
+    /// DefaultPreemption, if the profile has it at PostFilter.
+    pub preemption: Option<&'a DefaultPreemption>,
+    /// The extenders, if there are any.
+    pub stage: Option<&'a Stage>,
+}
+
+impl Attempt<'_> {
+    /// Makes the attempt and tells how it ended.
+    pub(super) fn make(
+        &self,
+        decision: &mut Decision,
+        mut scheduler: Scheduler,
+        mut asked: Asked,
+    ) -> Result<(), CaseError> {
+        let pod = self.pod;
+        bring_to_front(&mut scheduler, &pod.pod)?;
+        let mut before = scheduler.clone();
+        let mut run = Run { scheduler, stage: self.stage.cloned(), effects: VecDeque::new() };
+        let trace = run.go_to_the_choice(decision, pod.uid())?;
+        if trace.nodes().is_empty()
+            && let CycleOutcome::Unschedulable { message, .. } = &trace.outcome
+        {
+            end_with_error(decision, message);
+            return Ok(());
+        }
+        match &trace.outcome {
+            CycleOutcome::Unschedulable { message, nominated_node } => {
+                "unschedulable".clone_into(&mut decision.outcome);
+                decision.message.clone_from(message);
+                decision.nominated_node = nominated_node.as_deref().unwrap_or_default().to_owned();
+                note_rejectors(decision, &run.scheduler, pod.uid());
+                decision.evicted = run.evict();
+                note_extenders(&mut asked, &trace);
+                if let Some(preemption) = self.preemption {
+                    before.ask(&pod.pod.spec.scheduler_name, |handle, _| {
+                        self.dry_run(decision, handle, preemption, &asked);
+                    });
+                }
+            }
+            CycleOutcome::Error { message } | CycleOutcome::Skipped { reason: message } => {
+                end_with_error(decision, message);
+            }
+            CycleOutcome::InProgress
+            | CycleOutcome::Waiting { .. }
+            | CycleOutcome::Binding { .. }
+            | CycleOutcome::Bound { .. } => fits(decision, &trace),
+        }
+        Ok(())
     }
-    match &trace.outcome {
-        CycleOutcome::Unschedulable { message, nominated_node } => {
-            "unschedulable".clone_into(&mut decision.outcome);
-            decision.message.clone_from(message);
-            decision.nominated_node = nominated_node.as_deref().unwrap_or_default().to_owned();
-            note_rejectors(decision, &scheduler, pod.uid());
-            decision.evicted = evict(&mut scheduler);
-            if let Some(preemption) = preemption {
-                before.ask(&pod.pod.spec.scheduler_name, |handle, _| {
-                    dry_run(decision, handle, preemption, pod, asked);
-                });
+
+    /// What DefaultPreemption finds on every node that it may try, and what extenders leave of that.
+    fn dry_run(
+        &self,
+        decision: &mut Decision,
+        handle: &Handle<'_>,
+        plugin: &DefaultPreemption,
+        asked: &Asked,
+    ) {
+        let (pod, statuses) = (self.pod, &asked.node_to_status);
+        let nominated = statuses.get(&pod.pod.status.nominated_node_name);
+        if plugin.check_eligibility(handle, &pod.pod, nominated).is_err() {
+            return;
+        }
+        let budgets = DisruptionBudget::all(handle.objects);
+        let mut candidates = Vec::new();
+        for node in statuses.nodes_for_status_code(handle.snapshot.list(), Code::Unschedulable) {
+            let mut copy = node.as_ref().clone();
+            let mut state = asked.state.clone();
+            let found = plugin.select_victims_on_node(handle, &mut state, pod, &mut copy, &budgets);
+            let dry_run = match &found {
+                Ok(victims) => DryRun::of(victims),
+                Err(status) => {
+                    let Answer { code, reasons, .. } = Answer::of(status);
+                    DryRun { code, reasons, ..DryRun::default() }
+                }
+            };
+            decision.preemption_by_node.insert(node.name().to_string(), dry_run);
+            if let Ok(victims) = found
+                && !victims.pods.is_empty()
+            {
+                candidates.push(Candidate { node_name: node.name().clone(), victims });
             }
         }
-        CycleOutcome::Error { message } | CycleOutcome::Skipped { reason: message } => {
-            end_with_error(decision, message);
+        if let Some(mut stage) = self.stage.cloned().filter(|_| !candidates.is_empty()) {
+            let Ok((left, was_asked)) = stage.preempt(handle, pod, &candidates) else { return };
+            if was_asked {
+                decision.preemption_after_extenders = left
+                    .iter()
+                    .map(|candidate| (candidate.node_name.to_string(), DryRun::of(&candidate.victims)))
+                    .collect();
+            }
+            candidates = left;
         }
-        CycleOutcome::InProgress
-        | CycleOutcome::Waiting { .. }
-        | CycleOutcome::Binding { .. }
-        | CycleOutcome::Bound { .. } => fits(decision, &trace),
+        let (best, _) = best_candidates(&candidates, handle.now);
+        let best = best.into_iter().filter_map(|index| candidates.get(index));
+        decision.nominated_tie = best.map(|candidate| candidate.node_name.to_string()).collect();
+        decision.nominated_tie.sort();
     }
-    Ok(())
+}
+
+/// What extenders said of nodes that the plugins let pass.
+fn note_extenders(asked: &mut Asked, trace: &CycleTrace) {
+    let verdicts = trace.filter.iter().flat_map(|filter| &filter.verdicts);
+    for (node, verdict) in trace.nodes().iter().zip(verdicts) {
+        if let NodeVerdict::Rejected(status) = verdict
+            && status.plugin() == EXTENDER_NAME
+        {
+            asked.node_to_status.set(node.name().clone(), status.clone());
+        }
+    }
 }
 
 fn end_with_error(decision: &mut Decision, message: &str) {
@@ -88,9 +165,11 @@ fn end_with_error(decision: &mut Decision, message: &str) {
 fn fits(decision: &mut Decision, trace: &CycleTrace) {
     "fits".clone_into(&mut decision.outcome);
     let Some(selection) = &trace.selection else { return };
-    decision.feasible_nodes = match selection.reason {
-        SelectionReason::Nominated | SelectionReason::OnlyFeasible => 1,
-        _ => trace.filter.as_ref().map_or(0, |filter| filter.n_feasible()),
+    decision.feasible_nodes = match (&trace.score, selection.reason) {
+        // Extenders may have left nodes that are in no snapshot, or one several times.
+        (Some(score), _) => score.nodes.len(),
+        (None, SelectionReason::Nominated | SelectionReason::OnlyFeasible) => 1,
+        (None, _) => trace.filter.as_ref().map_or(0, |filter| filter.n_feasible()),
     };
     let all_were_found = decision.feasible_nodes == decision.totals.len();
     if decision.feasible_nodes == 1 || all_were_found && decision.best.len() == 1 {
@@ -112,15 +191,60 @@ fn bring_to_front(scheduler: &mut Scheduler, pod: &Arc<Pod>) -> Result<(), CaseE
     Ok(())
 }
 
-/// Runs phase by phase until a node is chosen or the attempt is over.
-fn run(scheduler: &mut Scheduler, uid: &Uid) -> Result<Arc<CycleTrace>, CaseError> {
-    loop {
-        scheduler.handle(EPOCH, Input::Command(Command::NextPhase));
-        let trace = scheduler.view().cycle.filter(|trace| trace.uid() == uid);
-        let trace = trace.ok_or(CaseError::NoAttempt)?;
-        if trace.selection.is_some() || trace.outcome.is_final() {
-            return Ok(trace);
+/// An attempt under way.
+struct Run {
+    scheduler: Scheduler,
+    stage: Option<Stage>,
+    /// What the core has asked for besides calls to extenders.
+    effects: VecDeque<Effect>,
+}
+
+impl Run {
+    /// Runs phase by phase until a node is chosen or the attempt is over.
+    fn go_to_the_choice(&mut self, decision: &mut Decision, uid: &Uid) -> Result<Arc<CycleTrace>, CaseError> {
+        loop {
+            self.scheduler.handle(EPOCH, Input::Command(Command::NextPhase));
+            self.call_extenders(decision)?;
+            let trace = self.scheduler.view().cycle.filter(|trace| trace.uid() == uid);
+            let trace = trace.ok_or(CaseError::NoAttempt)?;
+            if trace.selection.is_some() || trace.outcome.is_final() {
+                return Ok(trace);
+            }
         }
+    }
+
+    /// Makes the calls that the core waits for, and those that follow from their answers.
+    fn call_extenders(&mut self, decision: &mut Decision) -> Result<(), CaseError> {
+        while let Some(Effect { id, kind }) = self.scheduler.poll_effect() {
+            match (kind, &mut self.stage) {
+                (EffectKind::CallExtender(call), Some(stage)) => {
+                    let played = stage.play(&call)?;
+                    let answer = played.answer.clone();
+                    decision.extender_calls.push(ExtenderCalled::of(played));
+                    self.scheduler.handle(EPOCH, Input::ExtenderAnswered { id, answer });
+                }
+                (kind, _) => self.effects.push_back(Effect { id, kind }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what the core asks for, and answers that all went well: the pods that were deleted on the way.
+    fn evict(&mut self) -> Vec<String> {
+        let mut evicted = Vec::new();
+        while let Some(Effect { id, kind }) =
+            self.effects.pop_front().or_else(|| self.scheduler.poll_effect())
+        {
+            if let EffectKind::Event(_) = kind {
+                continue;
+            }
+            if let EffectKind::DeletePod { pod, .. } = kind {
+                evicted.push(pod.to_string());
+            }
+            self.scheduler.handle(EPOCH, Input::EffectDone { id, result: Ok(()) });
+        }
+        evicted.sort();
+        evicted
     }
 }
 
@@ -131,64 +255,4 @@ fn note_rejectors(decision: &mut Decision, scheduler: &Scheduler, uid: &Uid) {
         decision.unschedulable_plugins = row.unschedulable_plugins.iter().map(ToString::to_string).collect();
         decision.pending_plugins = row.pending_plugins.iter().map(ToString::to_string).collect();
     }
-}
-
-/// Does what the core asks for, and answers that all went well: the pods that were deleted on the way.
-fn evict(scheduler: &mut Scheduler) -> Vec<String> {
-    let mut evicted = Vec::new();
-    while let Some(Effect { id, kind }) = scheduler.poll_effect() {
-        if let EffectKind::Event(_) = kind {
-            continue;
-        }
-        if let EffectKind::DeletePod { pod, .. } = kind {
-            evicted.push(pod.to_string());
-        }
-        scheduler.handle(EPOCH, Input::EffectDone { id, result: Ok(()) });
-    }
-    evicted.sort();
-    evicted
-}
-
-/// What DefaultPreemption finds on every node that it may try.
-fn dry_run(
-    decision: &mut Decision,
-    handle: &Handle<'_>,
-    plugin: &DefaultPreemption,
-    pod: &PodInfo,
-    asked: &Asked,
-) {
-    let statuses = &asked.node_to_status;
-    let nominated = statuses.get(&pod.pod.status.nominated_node_name);
-    if plugin.check_eligibility(handle, &pod.pod, nominated).is_err() {
-        return;
-    }
-    let budgets = DisruptionBudget::all(handle.objects);
-    let mut candidates = Vec::new();
-    for node in statuses.nodes_for_status_code(handle.snapshot.list(), Code::Unschedulable) {
-        let mut copy = node.as_ref().clone();
-        let mut state = asked.state.clone();
-        let found = plugin.select_victims_on_node(handle, &mut state, pod, &mut copy, &budgets);
-        let dry_run = match &found {
-            Ok(victims) => DryRun {
-                victims: victims.pods.iter().map(|victim| victim.pod.key().to_string()).collect(),
-                pdb_violations: victims.num_pdb_violations,
-                code: Code::Success.as_str().to_owned(),
-                reasons: Vec::new(),
-            },
-            Err(status) => {
-                let Answer { code, reasons, .. } = Answer::of(status);
-                DryRun { code, reasons, ..DryRun::default() }
-            }
-        };
-        decision.preemption_by_node.insert(node.name().to_string(), dry_run);
-        if let Ok(victims) = found
-            && !victims.pods.is_empty()
-        {
-            candidates.push(Candidate { node_name: node.name().clone(), victims });
-        }
-    }
-    let (best, _) = best_candidates(&candidates, handle.now);
-    let best = best.into_iter().filter_map(|index| candidates.get(index));
-    decision.nominated_tie = best.map(|candidate| candidate.node_name.to_string()).collect();
-    decision.nominated_tie.sort();
 }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::framework::Status;
+use crate::driver::extender::PlayedAnswer;
+use crate::framework::preemption::Victims;
+use crate::framework::{Code, Status};
 
 /// What a plugin or the framework answers.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -20,6 +22,18 @@ pub struct Answer {
     /// Who says it, where that is not clear from the place.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub plugin: String,
+}
+
+impl DryRun {
+    /// Victims that were found.
+    pub(super) fn of(victims: &Victims) -> Self {
+        Self {
+            victims: victims.pods.iter().map(|victim| victim.pod.key().to_string()).collect(),
+            pdb_violations: victims.num_pdb_violations,
+            code: Code::Success.as_str().to_owned(),
+            reasons: Vec::new(),
+        }
+    }
 }
 
 impl Answer {
@@ -76,6 +90,36 @@ pub struct DryRun {
     /// The reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
+}
+
+/// A call to an extender.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExtenderCalled {
+    /// The extender.
+    pub extender: String,
+    /// What it was asked for.
+    pub verb: String,
+    /// In which form.
+    pub sent: String,
+    /// The nodes that were sent. Sorted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<String>,
+    /// What it answered.
+    pub answer: String,
+}
+
+impl ExtenderCalled {
+    /// A call that was played.
+    pub(super) fn of(played: PlayedAnswer) -> Self {
+        Self {
+            extender: played.extender.to_string(),
+            verb: played.verb.as_str().to_owned(),
+            sent: played.sent.to_owned(),
+            nodes: played.nodes,
+            answer: played.text,
+        }
+    }
 }
 
 /// Everything about one pod.
@@ -145,6 +189,15 @@ pub struct Decision {
     /// What DefaultPreemption finds on each node that it may try.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub preemption_by_node: BTreeMap<String, DryRun>,
+    /// What extenders leave of that, where any was asked.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub preemption_after_extenders: BTreeMap<String, DryRun>,
+    /// Node and extender: what it adds to the total.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub extender_scores: BTreeMap<String, BTreeMap<String, i64>>,
+    /// The calls to extenders of the attempt and its preemption, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extender_calls: Vec<ExtenderCalled>,
     /// Why the attempt ended, with the outcome `error`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,

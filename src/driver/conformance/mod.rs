@@ -9,15 +9,17 @@
 mod attempt;
 mod decision;
 mod questions;
+mod stage;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::api::manifest::{ManifestErrors, Source, load};
 use crate::api::objects::Pod;
-use crate::api::{NamespacedName, Object, Str, Time, Uid};
+use crate::api::{NamespacedName, Object, ObjectStore, Str, Time, Uid};
 use crate::config::plugin_args::DefaultPreemptionArgs;
 use crate::config::{Complaints, FeatureGates, GateErrors, PluginCatalog, ReadOptions, SchedulerConfig};
+use crate::framework::extender::Extender;
 use crate::framework::runtime::{ProfileError, build_profiles};
 use crate::framework::{Framework, PodInfo, RequestOptions};
 use crate::plugins::default_preemption::DefaultPreemption;
@@ -26,11 +28,13 @@ use crate::plugins::registry::in_tree_registry;
 use crate::scheduler::input::Input;
 use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 
+use super::extender::PlayerError;
 use super::sandbox::admission::{PriorityClasses, admit};
 use super::sandbox::api::ApiError;
-use attempt::ChosenFirst;
+use attempt::{Attempt, ChosenFirst};
+use stage::Stage;
 
-pub use decision::{Answer, Decision, DryRun, PreFilterAnswer, Score};
+pub use decision::{Answer, Decision, DryRun, ExtenderCalled, PreFilterAnswer, Score};
 
 /// When the clusters' clock starts and stays: 2026-01-01T00:00:00Z.
 pub const EPOCH: Time = Time::from_secs(1_767_225_600);
@@ -42,6 +46,8 @@ pub struct CaseSources {
     pub manifests: Vec<Source>,
     /// The configuration; without it the defaults hold.
     pub config: Option<Source>,
+    /// What the configuration's extenders answer (`extenders.yaml`); without it there must be none.
+    pub extenders: Option<Source>,
     /// Feature gates as `--feature-gates` takes them.
     pub feature_gates: String,
 }
@@ -55,6 +61,20 @@ pub enum CaseError {
     /// The configuration is refused.
     #[error(transparent)]
     Config(#[from] Complaints),
+    /// What extenders answer cannot be read, or speaks of others than the configuration.
+    #[error("{name}: {error}")]
+    Extenders {
+        /// The file.
+        name: String,
+        /// Why.
+        error: PlayerError,
+    },
+    /// Nothing says what the extenders answer.
+    #[error("the configuration has extenders, and there is no extenders.yaml that says what they answer")]
+    NoRules,
+    /// A call to an extender is not one that can be played.
+    #[error(transparent)]
+    Call(#[from] PlayerError),
     /// A manifest cannot be read.
     #[error(transparent)]
     Manifest(#[from] ManifestErrors),
@@ -84,6 +104,8 @@ pub struct Case {
     /// The objects, admitted, in the order in which a server lists them, kind by kind.
     objects: Vec<Object>,
     pending: Vec<NamespacedName>,
+    /// The extenders, if there are any.
+    stage: Option<Stage>,
 }
 
 /// A profile, with DefaultPreemption at hand if it is at PostFilter.
@@ -114,12 +136,26 @@ impl Case {
         });
         let profiles = profiles.collect();
         let (objects, pending) = read_objects(&sources.manifests)?;
+        let extenders = Extender::all_from_config(&config.extenders);
+        let stage = match &sources.extenders {
+            _ if extenders.is_empty() => None,
+            None => return Err(CaseError::NoRules),
+            Some(Source { name, text }) => {
+                let mut api = ObjectStore::default();
+                for object in &objects {
+                    api.insert(object.clone());
+                }
+                let error = |error| CaseError::Extenders { name: name.clone(), error };
+                Some(Stage::new(extenders, text, api).map_err(error)?)
+            }
+        };
         Ok(Self {
             gates,
             percentage_of_nodes_to_score: config.percentage_of_nodes_to_score,
             profiles,
             objects,
             pending,
+            stage,
         })
     }
 
@@ -150,10 +186,13 @@ impl Case {
         };
         let mut scheduler = self.scheduler(pod.uid())?;
         let pod = PodInfo::with_options(Arc::clone(pod), RequestOptions::from_gates(&self.gates));
-        let asked = scheduler
-            .ask(scheduler_name, |handle, framework| questions::ask(&mut decision, handle, framework, &pod));
+        let asked = scheduler.ask(scheduler_name, |handle, framework| {
+            questions::ask(&mut decision, handle, framework, &pod, self.stage.clone())
+        });
         if let Some(asked) = asked.filter(|_| decision.outcome.is_empty()) {
-            attempt::attempt(&mut decision, scheduler, &pod, profile.preemption.as_ref(), &asked)?;
+            let attempt =
+                Attempt { pod: &pod, preemption: profile.preemption.as_ref(), stage: self.stage.as_ref() };
+            attempt.make(&mut decision, scheduler, asked)?;
         }
         Ok(decision)
     }
@@ -175,6 +214,7 @@ impl Case {
         let options = SchedulerOptions {
             percentage_of_nodes_to_score: self.percentage_of_nodes_to_score,
             gates: self.gates,
+            extenders: self.stage.as_ref().map(|stage| stage.extenders.clone()).unwrap_or_default(),
             ..SchedulerOptions::default()
         };
         let mut scheduler = Scheduler::new(profiles.collect(), options)?;

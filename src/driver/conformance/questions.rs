@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::framework::{CycleState, Diagnosis, Framework, Handle, NodeInfo, NodeToStatus, PodInfo, Status};
 
 use super::decision::{Answer, Decision, PreFilterAnswer, Score};
+use super::stage::Stage;
 
 /// What preemption starts from when no node is left.
 #[derive(Default)]
@@ -23,6 +24,7 @@ pub(super) fn ask(
     handle: &Handle<'_>,
     framework: &Framework,
     pod: &PodInfo,
+    stage: Option<Stage>,
 ) -> Asked {
     for plugin in &framework.plugins.pre_enqueue {
         let Some(pre_enqueue) = plugin.as_pre_enqueue() else { continue };
@@ -35,7 +37,7 @@ pub(super) fn ask(
     }
     let questions = Questions { handle, framework, pod };
     questions.pre_filters(decision);
-    questions.filters(decision)
+    questions.filters(decision, stage)
 }
 
 struct Questions<'a> {
@@ -68,7 +70,7 @@ impl Questions<'_> {
         }
     }
 
-    fn filters(&self, decision: &mut Decision) -> Asked {
+    fn filters(&self, decision: &mut Decision, stage: Option<Stage>) -> Asked {
         let mut state = CycleState::new();
         let outcome = self.framework.run_pre_filter_plugins(self.handle, &mut state, self.pod);
         let mut diagnosis = Diagnosis { node_to_status: NodeToStatus::new(), ..Diagnosis::default() };
@@ -104,8 +106,12 @@ impl Questions<'_> {
                 diagnosis.node_to_status.set(node.name().clone(), verdict);
             }
         }
-        if !feasible.is_empty() {
-            self.scores(decision, &state, &feasible);
+        match stage {
+            _ if feasible.is_empty() => {}
+            None => {
+                self.scores(decision, &state, &feasible);
+            }
+            Some(stage) => self.scores_after_extenders(decision, &state, feasible, stage),
         }
         Asked { state, node_to_status: diagnosis.node_to_status }
     }
@@ -128,16 +134,49 @@ impl Questions<'_> {
         }
     }
 
-    /// Nothing is told of scores that end in an error: the attempt says the same, if it scores at all.
-    fn scores(&self, decision: &mut Decision, state: &CycleState, nodes: &[Arc<NodeInfo>]) {
+    /// The scores of the nodes that the extenders leave, as they leave them, and what they add to the totals. Each node
+    /// is told once, also where they leave it several times.
+    fn scores_after_extenders(
+        &self,
+        decision: &mut Decision,
+        state: &CycleState,
+        feasible: Vec<Arc<NodeInfo>>,
+        mut stage: Stage,
+    ) {
+        let Some(left) = stage.filter(self.pod, feasible) else { return };
+        let mut once: Vec<Arc<NodeInfo>> = Vec::new();
+        for node in &left {
+            if !once.iter().any(|known| known.name() == node.name()) {
+                once.push(Arc::clone(node));
+            }
+        }
+        if once.is_empty() || !self.scores(decision, state, &once) {
+            return;
+        }
+        for (extender, by_node) in stage.prioritize(self.pod, &left) {
+            for (node, points) in by_node {
+                // Of other nodes nothing is known to which it could be added.
+                if let Some(total) = decision.totals.get_mut(node.as_ref()) {
+                    *total = total.wrapping_add(points);
+                    let given = decision.extender_scores.entry(node.to_string()).or_default();
+                    given.insert(extender.to_string(), points);
+                }
+            }
+        }
+        decision.best = best(&decision.totals);
+    }
+
+    /// Nothing is told of scores that end in an error, and the answer is false: the attempt says the same, if it scores
+    /// at all.
+    fn scores(&self, decision: &mut Decision, state: &CycleState, nodes: &[Arc<NodeInfo>]) -> bool {
         let mut state = state.clone();
         let (status, _) = self.framework.run_pre_score_plugins(self.handle, &mut state, self.pod, nodes);
         if !status.is_success() {
-            return;
+            return false;
         }
         decision.skipped_scores = names(&state.skip_score_plugins);
         let Ok(outcome) = self.framework.run_score_plugins(self.handle, &state, self.pod, nodes) else {
-            return;
+            return false;
         };
         for (i, node) in nodes.iter().enumerate() {
             let scores = outcome.plugins.iter().filter_map(|scores| {
@@ -152,9 +191,13 @@ impl Questions<'_> {
         }
         let totals = nodes.iter().zip(&outcome.totals);
         decision.totals = totals.map(|(node, total)| (node.name().to_string(), *total)).collect();
-        let best = decision.totals.values().max().copied();
-        let is_best = |total: &i64| Some(*total) == best;
-        let best = decision.totals.iter().filter(|(_, total)| is_best(total));
-        decision.best = best.map(|(node, _)| node.clone()).collect();
+        decision.best = best(&decision.totals);
+        true
     }
+}
+
+/// The nodes with the highest total.
+fn best(totals: &BTreeMap<String, i64>) -> Vec<String> {
+    let best = totals.values().max().copied();
+    totals.iter().filter(|(_, total)| Some(**total) == best).map(|(node, _)| node.clone()).collect()
 }

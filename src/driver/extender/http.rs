@@ -16,6 +16,7 @@ use ureq::{Agent, Error};
 use super::http_errors::{awaiting_headers, reading_body};
 use super::tls::{TlsError, tls_config};
 use crate::api::Duration;
+use crate::config::go_quoted;
 use crate::driver::sandbox::simulator::ExtenderTransport;
 use crate::framework::extender::{Extender, ExtenderAnswer, ExtenderCall, is_complete};
 
@@ -55,7 +56,9 @@ impl ExtenderTransport for HttpTransport {
     fn call(&self, call: &ExtenderCall) -> ExtenderAnswer {
         match self.clients.get(call.extender) {
             Some(client) => client.call(call).unwrap_or_else(ExtenderAnswer::Failed),
-            None => ExtenderAnswer::Failed(format!("Post {:?}: there is no such extender", call.url)),
+            None => {
+                ExtenderAnswer::Failed(format!("Post {}: there is no such extender", go_quoted(&call.url)))
+            }
         }
     }
 }
@@ -85,12 +88,13 @@ impl Client {
     }
 
     fn call(&self, call: &ExtenderCall) -> Result<ExtenderAnswer, String> {
-        let failed = |reason: &str| format!("Post {:?}: {reason}", call.url);
-        let url: Uri = call.url.parse().map_err(|error| format!("parse {:?}: {error}", call.url))?;
-        let scheme = url.scheme_str().unwrap_or_default();
+        let failed = |reason: &str| format!("Post {}: {reason}", go_quoted(&call.url));
+        let scheme = call.url.split_once("://").map_or("", |(scheme, _)| scheme);
         if !matches!(scheme, "http" | "https") {
             return Err(failed(&format!("unsupported protocol scheme {scheme:?}")));
         }
+        let url: Uri =
+            call.url.parse().map_err(|error| format!("parse {}: {error}", go_quoted(&call.url)))?;
         let (renamed, host) = self.under_server_name(&url);
         let mut request = self.agent.post(renamed).header("Content-Type", "application/json");
         if let Some(host) = &host {

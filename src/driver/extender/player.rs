@@ -16,6 +16,7 @@ use super::play_answers::{
 use super::rules::{Fail, File, Keys, Play, Rule};
 use crate::api::objects::{Labels, Node, Pod};
 use crate::api::{Duration, NamespacedName, ObjectStore, Str};
+use crate::config::go_quoted;
 use crate::framework::extender::{Extender, ExtenderAnswer, ExtenderCall, ExtenderVerb};
 
 /// The keys of answers.
@@ -191,7 +192,7 @@ impl Play {
         let (answer, instead, text) = if call.verb == ExtenderVerb::Filter {
             let (mut result, text) = filter(&rule, &nodes, sent == "nodeNames", api);
             result.error.clone_from(&rule.error);
-            let said = (!rule.error.is_empty()).then(|| format!("error {:?}", rule.error));
+            let said = (!rule.error.is_empty()).then(|| format!("error {}", go_quoted(&rule.error)));
             let (answer, instead) = reply(&rule, call, &result);
             (answer, instead.or(said), text)
         } else {
@@ -242,7 +243,7 @@ impl Play {
         let labels = api.pods.get(&key).map(|pod| pod.metadata.labels.clone()).unwrap_or_default();
         let rule = next_rule(&mut self.bind, &key, &labels);
         let (answer, instead) = reply(&rule, call, &BindingResult { error: rule.error.clone() });
-        let said = (!rule.error.is_empty()).then(|| format!("error {:?}", rule.error));
+        let said = (!rule.error.is_empty()).then(|| format!("error {}", go_quoted(&rule.error)));
         let text = instead.or(said).unwrap_or_else(|| "ok".to_owned());
         let is_timeout = rule.fail == Some(Fail::Timeout);
         let binds = rule.binds.unwrap_or(text == "ok");
@@ -287,7 +288,7 @@ fn next_rule(rules: &mut [Rule], pod: &NamespacedName, labels: &Labels) -> Rule 
 
 /// The answer, and the words for it where it is not the one that was made.
 fn reply(rule: &Rule, call: &ExtenderCall, made: &impl Serialize) -> (ExtenderAnswer, Option<String>) {
-    let failed = |reason: &str| ExtenderAnswer::Failed(format!("Post {:?}: {reason}", call.url));
+    let failed = |reason: &str| ExtenderAnswer::Failed(format!("Post {}: {reason}", go_quoted(&call.url)));
     match rule.fail {
         Some(Fail::Timeout) => {
             let reason = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
@@ -306,7 +307,10 @@ fn reply(rule: &Rule, call: &ExtenderCall, made: &impl Serialize) -> (ExtenderAn
         return (answer, Some(format!("status {}", rule.status)));
     }
     if let Some(body) = &rule.body {
-        return (ExtenderAnswer::Http { status: 200, body: body.clone() }, Some(format!("body {body:?}")));
+        return (
+            ExtenderAnswer::Http { status: 200, body: body.clone() },
+            Some(format!("body {}", go_quoted(body))),
+        );
     }
     let mut body = serde_json::to_string(made).unwrap_or_default();
     if rule.keys == Some(Keys::Lower) {

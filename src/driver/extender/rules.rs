@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::api::objects::Labels;
 use crate::api::{Duration, Quantity, Str};
+use crate::config::GoDuration;
 
 /// The file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -217,29 +218,6 @@ pub(super) struct PlayedVictims {
 /// A duration as Go writes it: `1.5s`, `1m30s`, `300ms`.
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let error = || D::Error::custom(format_args!("{text:?} is not a duration like 1.5s"));
-    let mut total = Duration::ZERO;
-    let mut rest = text.as_str();
-    while !rest.is_empty() {
-        let (number, after) = split(rest, |character| character.is_ascii_digit() || character == '.');
-        let (unit, after) = split(after, |character| character.is_ascii_alphabetic());
-        let seconds = match unit {
-            "ns" => 1e-9,
-            "us" => 1e-6,
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return Err(error()),
-        };
-        let number: f64 = number.parse().map_err(|_| error())?;
-        total += Duration::try_from_secs_f64(number * seconds).map_err(|_| error())?;
-        rest = after;
-    }
-    Ok(total)
-}
-
-/// The beginning of a text in which all characters are of that kind, and the rest.
-fn split(text: &str, is_kind: impl Fn(char) -> bool) -> (&str, &str) {
-    text.split_at(text.find(|character| !is_kind(character)).unwrap_or(text.len()))
+    let duration = GoDuration::parse(&text).map(GoDuration::to_std);
+    duration.ok_or_else(|| D::Error::custom(format_args!("{text:?} is not a duration like 1.5s")))
 }

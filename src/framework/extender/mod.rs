@@ -5,6 +5,7 @@
 //! an [`ExtenderAnswer`]. When an extender is asked, and what follows from its answer, is the scheduler's affair.
 
 mod answers;
+mod from_config;
 mod go_json;
 mod results;
 mod schema;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 use crate::api::objects::{Container, Pod};
 use crate::api::{Duration, Str};
+use crate::config::go_quoted;
 
 use super::node_info::NodeInfo;
 use super::preemption::Victims;
@@ -227,13 +229,19 @@ impl Extender {
                 .map(|name| {
                     nodes.iter().find(|node| node.name().as_ref() == name).cloned().ok_or_else(|| {
                         format!(
-                            "extender {:?} claims a filtered node {name:?} which is not found in the input node list",
-                            self.url_prefix
+                            "extender {} claims a filtered node {} which is not found in the input node list",
+                            go_quoted(&self.url_prefix),
+                            go_quoted(name)
                         )
                     })
                 })
                 .collect::<Result<_, _>>()?,
-            (_, Some(list)) => list.items.unwrap_or_default().into_iter().map(|node| Arc::new(NodeInfo::with_node(Arc::new(node)))).collect(),
+            (_, Some(list)) => list
+                .items
+                .unwrap_or_default()
+                .into_iter()
+                .map(|node| Arc::new(NodeInfo::with_node(Arc::new(node))))
+                .collect(),
             (_, None) => Vec::new(),
         };
         Ok(ExtenderFilterResult {
@@ -274,7 +282,7 @@ impl Extender {
         let mut candidates = BTreeMap::new();
         for (node_name, meta) in result {
             let Some(node) = snapshot.get(&node_name) else {
-                return Err(format!("nodeinfo not found for node name {:?}", node_name.as_ref()));
+                return Err(format!("nodeinfo not found for node name {}", go_quoted(&node_name)));
             };
             let mut victims =
                 Victims { pods: Vec::new(), num_pdb_violations: meta.num_pdb_violations.unwrap_or(0) };

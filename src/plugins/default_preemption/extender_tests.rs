@@ -27,11 +27,13 @@ fn victims(uids: &[&str]) -> Value {
     json!({ "Pods": uids.iter().map(|uid| json!({ "UID": uid })).collect::<Vec<_>>(), "NumPDBViolations": 0 })
 }
 
+/// The node that was taken, and the victims on it.
+type Taken = (String, Vec<String>);
+
 /// What came of an attempt.
 struct Outcome {
     status: Status,
-    /// The node that was taken, and the victims on it.
-    taken: Option<(String, Vec<String>)>,
+    taken: Option<Taken>,
     /// What was sent to the extenders.
     sent: Vec<Value>,
 }
@@ -62,12 +64,12 @@ fn attempt(extenders: Vec<Extender>, answers: &[ExtenderAnswer]) -> Outcome {
     }
 }
 
-fn taken(node: &str, victims: &[&str]) -> Option<(String, Vec<String>)> {
+fn taken(node: &str, victims: &[&str]) -> Option<Taken> {
     Some((node.to_owned(), victims.iter().map(|victim| (*victim).to_owned()).collect()))
 }
 
 /// The attempt with one extender and this answer: what is taken, or else the message.
-fn with(ignorable: bool, answer: ExtenderAnswer) -> Result<Option<(String, Vec<String>)>, (Code, String)> {
+fn with(ignorable: bool, answer: ExtenderAnswer) -> Result<Option<Taken>, (Code, String)> {
     let outcome = attempt(vec![extender("one", false, ignorable)], &[answer]);
     if outcome.status.is_success() {
         return Ok(outcome.taken);

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::api::Str;
 use crate::api::objects::Pod;
+use crate::config::go_quoted;
 use crate::framework::preemption::{Candidate, Victims};
 use crate::framework::{Handle, Status};
 
@@ -41,8 +42,8 @@ pub fn ask_extenders(
             said.retain(|_, victims| !victims.pods.is_empty());
         } else if let Some((node, _)) = said.iter().find(|(_, victims)| victims.pods.is_empty()) {
             return Some(Err(Status::error(format!(
-                "expected at least one victim pod on node {:?}",
-                node.as_ref()
+                "expected at least one victim pod on node {}",
+                go_quoted(node)
             ))));
         }
         left = said;
