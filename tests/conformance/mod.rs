@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 use compare::Tally;
 
 /// The families that are checked in.
-const FAMILIES: [&str; 12] = [
+const FAMILIES: [&str; 13] = [
     "cases",
+    "extenders",
     "gang",
     "images",
     "misc",
@@ -38,7 +39,11 @@ fn decisions_are_those_of_kube_scheduler() {
     let folder = std::env::var_os("SCHEDSCOPE_GOLDEN");
     let cases = match &folder {
         Some(folder) => archive::read_folder(folder.as_ref()),
-        None => archive::read_packed("decide.tar.zst"),
+        None => {
+            let mut cases = archive::read_packed("decide.tar.zst");
+            cases.extend(archive::read_packed("extenders.tar.zst"));
+            cases
+        }
     };
     let mut tally = Tally::default();
     for (name, files) in &cases {
