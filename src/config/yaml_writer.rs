@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::go_text::yaml_number;
+use crate::api::hidden::is_hidden;
 use crate::api::manifest::scalar::{Scalar, resolve};
 
 /// The document as YAML, with a line break at its end.
@@ -160,8 +161,12 @@ const fn is_blank_or_break(c: char) -> bool {
     matches!(c, ' ' | '\t') || is_break(c)
 }
 
-const fn is_printable(c: char) -> bool {
-    matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
+/// Whether the character may stand as it is. go-yaml lets some through that nobody sees or that turn the direction
+/// of reading; as escapes they are the same text.
+fn is_printable(c: char) -> bool {
+    matches!(c, '\n' | ' '..='~')
+        || (matches!(c, '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
+            && !is_hidden(c))
 }
 
 /// A text as a scalar: plain, in single or double quotes, or as a block of lines.

@@ -189,8 +189,8 @@ fn selection_text(selection: &SelectionTrace, named: &str) -> String {
         SelectionReason::Tie => {
             let n = counted(selection.ties.len(), "node");
             match selection.total {
-                Some(total) => format!("{n} tie at {total}; {host} by chance (seeded)"),
-                None => format!("{n} tie; {host} by chance (seeded)"),
+                Some(total) => format!("{n} tie at {total}; {host} was drawn by chance (seeded)"),
+                None => format!("{n} tie; {host} was drawn by chance (seeded)"),
             }
         }
     }

@@ -210,8 +210,9 @@ pub fn footer(area: Rect, buf: &mut Buffer, footer: &Footer<'_>, cx: &ChromeCx<'
         (format!("{glyph} {}", text::clean(first_line)), role)
     });
     let room = usize::from(area.width).saturating_sub(2);
-    // A notice may take two thirds; the hints get what is left.
-    let notice_width = notice.as_ref().map_or(0, |(line, _)| text::width(line).min(room * 2 / 3));
+    // A notice goes before the hints, of which the key for help stays.
+    let help_room = 8.min(room / 3);
+    let notice_width = notice.as_ref().map_or(0, |(line, _)| text::width(line).min(room - help_room));
     let mut hint_room = room.saturating_sub(if notice_width > 0 { notice_width + 2 } else { 0 });
     let mut x = area.x + 1;
     if !footer.pending.is_empty() {

@@ -367,7 +367,7 @@ fn the_verdict_grows_with_the_attempt() {
 fn the_choice_says_why() {
     let said = |trace: &CycleTrace| explain::selection(trace).unwrap_or_default();
     assert_eq!(explain::selection(&trace(Stage::Scored)), None);
-    assert_eq!(said(&trace(Stage::Tied)), "2 nodes tie at 419; b-1 by chance (seeded)");
+    assert_eq!(said(&trace(Stage::Tied)), "2 nodes tie at 419; b-1 was drawn by chance (seeded)");
     let mut trace = trace(Stage::Selected);
     if let Some(selection) = &mut trace.selection {
         selection.reason = SelectionReason::OnlyFeasible;

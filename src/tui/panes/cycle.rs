@@ -179,6 +179,10 @@ impl Pane for CyclePane {
         self.area = Rect { x: area.x + 1, y, width: area.width - 2, height };
         let drawer = TreeDrawer { trace, find: &self.find, width: usize::from(self.area.width), cx };
         let items = drawer.items();
+        if items.is_empty() && self.find.is_on() {
+            frame::empty(self.area, buf, "No phase or plugin of this attempt matches the filter.", cx);
+            return;
+        }
         // The identifiers of siblings differ by construction.
         let Ok(tree) = Tree::new(&items) else { return };
         let (open, closed) = (format!("{} ", cx.glyphs.unfolded), format!("{} ", cx.glyphs.folded));
