@@ -8,10 +8,10 @@ use crate::api::objects::Pod;
 use crate::framework::preemption::Candidate;
 use crate::framework::{Code, Handle, Plugin, PodInfo, QueueSortPlugin, QueuedPodInfo};
 use crate::plugins::default_preemption::{DefaultPreemption, DisruptionBudget, best_candidates};
+use crate::scheduler::Scheduler;
 use crate::scheduler::effect::{Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
-use crate::scheduler::trace::{CycleOutcome, CycleTrace, NodeVerdict, SelectionReason};
-use crate::scheduler::{EXTENDER_NAME, Scheduler};
+use crate::scheduler::trace::{CycleOutcome, CycleTrace, SelectionReason};
 
 use super::decision::{Answer, Decision, DryRun, ExtenderCalled};
 use super::questions::Asked;
@@ -62,7 +62,7 @@ impl Attempt<'_> {
         bring_to_front(&mut scheduler, &pod.pod)?;
         let mut before = scheduler.clone();
         let mut run = Run { scheduler, stage: self.stage.cloned(), effects: VecDeque::new() };
-        let trace = run.to_the_choice(decision, pod.uid())?;
+        let trace = run.until_the_choice(decision, pod.uid())?;
         if trace.nodes().is_empty()
             && let CycleOutcome::Unschedulable { message, .. } = &trace.outcome
         {
@@ -144,15 +144,10 @@ impl Attempt<'_> {
     }
 }
 
-/// What extenders said of nodes that the plugins let pass.
+/// What extenders said of nodes goes before what plugins said.
 fn note_extenders(asked: &mut Asked, trace: &CycleTrace) {
-    let verdicts = trace.filter.iter().flat_map(|filter| &filter.verdicts);
-    for (node, verdict) in trace.nodes().iter().zip(verdicts) {
-        if let NodeVerdict::Rejected(status) = verdict
-            && status.plugin() == EXTENDER_NAME
-        {
-            asked.node_to_status.set(node.name().clone(), status.clone());
-        }
+    for (node, status) in trace.filter.iter().flat_map(|filter| &filter.by_extenders) {
+        asked.node_to_status.set(node.clone(), status.clone());
     }
 }
 
@@ -201,7 +196,7 @@ struct Run {
 
 impl Run {
     /// Runs phase by phase until a node is chosen or the attempt is over.
-    fn to_the_choice(&mut self, decision: &mut Decision, uid: &Uid) -> Result<Arc<CycleTrace>, CaseError> {
+    fn until_the_choice(&mut self, decision: &mut Decision, uid: &Uid) -> Result<Arc<CycleTrace>, CaseError> {
         loop {
             self.scheduler.handle(EPOCH, Input::Command(Command::NextPhase));
             self.call_extenders(decision)?;
