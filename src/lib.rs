@@ -1,4 +1,62 @@
 //! schedscope: a terminal console with a complete Kubernetes scheduler inside it.
+//!
+//! # Architecture
+//!
+//! ```text
+//!             inputs                                        effects
+//!  driver ───────────────────────────▶  scheduler core  ───────────────────▶ driver
+//!  sandbox   objects, time, results,     queue, cache,     bind, patch,      sandbox API
+//!            user commands               framework,        evict, event
+//!                                        plugins
+//!                                          │
+//!                                          ▼  CycleTrace, View (read only)
+//!                                      explain · tui · cli
+//! ```
+//!
+//! The scheduler core is deterministic and sans-IO. A driver gives it one [`scheduler::input::Input`] at a time with
+//! the time at which it came, carries out the [`scheduler::effect::Effect`]s that follow, and reports their
+//! outcomes as further inputs. What people see is made from two outputs that nothing in the core reads back: the
+//! [`scheduler::trace::CycleTrace`] of an attempt and the [`scheduler::view::View`] of the whole.
+//!
+//! ## Code map
+//!
+//! | Module | What it is |
+//! |---|---|
+//! | [`api`] | what the scheduler knows of Kubernetes objects: parsed once when they come in; manifests, quantities, selectors, time, random numbers, digest |
+//! | [`config`] | `KubeSchedulerConfiguration`: profiles, default plugins, plugin arguments, feature gates |
+//! | [`framework`] | the extension points as traits, `Status`, `CycleState`, `NodeInfo`, `Snapshot`, `Diagnosis`; `runtime` runs a profile's plugins |
+//! | [`plugins`] | one file or folder per in-tree plugin, under its upstream name |
+//! | [`queue`] | activeQ, backoffQ, unschedulablePods, pods in flight, the nominator |
+//! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
+//! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, binding cycles, failures, preemption, trace, view |
+//! | [`driver`] | clocks, threads and I/O around the core: the sandbox with its in-memory API, the stepper, the session |
+//! | [`explain`] | sentences and arithmetic made from traces and views |
+//! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal |
+//! | [`cli`] | the command line, one file per subcommand |
+//!
+//! A module imports only what stands to its left:
+//! `api ← config ← framework ← { plugins | queue | cache } ← scheduler ← { driver | explain } ← tui ← cli`.
+//!
+//! ## Invariants
+//!
+//! Each names the test that keeps it.
+//!
+//! 1. The core reads no clock, file, socket, environment or thread, and iterates in defined orders only:
+//!    `tidy::clocks_files_threads_and_screens_stay_in_their_modules`, clippy's `iter_over_hash_type` and
+//!    `disallowed_methods`.
+//! 2. Imports point one way: `tidy::a_module_imports_only_what_stands_to_its_left`.
+//! 3. Equal inputs give equal effects and equal digests: `scheduler::determinism::equal_inputs_give_equal_digests`.
+//! 4. Stepping through an attempt phase by phase decides the same as doing it at once:
+//!    `scheduler::determinism::stepping_by_phases_decides_what_whole_cycles_decide`.
+//! 5. The scheduler learns of the cluster from watch events alone, also of its own deeds:
+//!    `scheduler::binding::a_bound_pod_stays_assumed_until_the_watch_reports_it`.
+//! 6. A pod is in exactly one place: the property tests of [`queue`].
+//! 7. A `NodeInfo` is the sum of its pods, and an incremental snapshot equals a rebuilt one: the property tests of
+//!    [`cache`].
+//! 8. Decisions are those of kube-scheduler v1.36: `conformance`; affinity and spread also follow a word-for-word
+//!    reading of the rules: `brute_force`.
+//! 9. Text from a cluster or a file reaches a terminal only through the sanitiser: `terminal::hostile`, and the tests of [`tui::widgets::text`].
+//! 10. Layout and drawing never panic, whatever the size: the property tests in `tui`.
 
 pub mod api;
 pub mod cache;

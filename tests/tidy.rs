@@ -28,7 +28,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("std::fs", &["cli", "driver/extender/tls", "tui/event_loop", "tui/commands"]),
     ("std::env", &["cli", "tui/mod", "tui/terminal", "tui/event_loop"]),
     ("std::net", &["driver/extender"]),
-    ("std::thread", &["driver", "tui/event_loop", "tui/terminal"]),
+    ("std::thread", &["driver", "tui/event_loop", "tui/signals", "tui/terminal"]),
     ("Instant::now", &["driver", "tui/event_loop"]),
     ("SystemTime", &["driver", "cli", "tui/log_lines"]),
     ("tokio::", &["driver", "tui", "cli"]),
@@ -220,4 +220,21 @@ fn wanted_differences_from_kube_scheduler_are_listed_in_the_readme() {
         }
     }
     assert!(missing.is_empty(), "not in the README:\n{}", missing.join("\n"));
+}
+
+/// The README's key table is made from the keymap. `UPDATE_README=1 cargo test tidy` writes it.
+#[test]
+fn the_readme_has_the_keys_that_the_console_has() {
+    const BEGIN: &str = "<!-- keys: made from the keymap -->\n";
+    const END: &str = "<!-- end of keys -->";
+    let path = root().join("README.md");
+    let readme = fs::read_to_string(&path).expect("the README");
+    let table = schedscope::tui::keymap::load::built_in().markdown();
+    let (before, rest) = readme.split_once(BEGIN).expect("where the keys begin");
+    let (now, after) = rest.split_once(END).expect("where the keys end");
+    if std::env::var_os("UPDATE_README").is_some() {
+        fs::write(&path, format!("{before}{BEGIN}\n{}\n\n{END}{after}", table.trim())).expect("the README");
+        return;
+    }
+    assert_eq!(now.trim(), table.trim(), "run UPDATE_README=1 cargo test tidy");
 }

@@ -43,6 +43,12 @@ pub struct InputArgs {
     /// Where the random numbers start that decide ties
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// A KubeSchedulerConfiguration: profiles, plugins, extenders, backoff; the default one if there is none
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The feature gates that hold.
+    #[command(flatten)]
+    pub gates: GateArgs,
 }
 
 /// `schedscope sandbox`.

@@ -39,21 +39,8 @@ pub(super) fn run(args: &ConfigArgs) -> anyhow::Result<u8> {
 }
 
 /// Reads a configuration, the default one without a file. What is wrong with it has been told if there is none.
-pub(super) fn read(file: Option<&Path>, gates: &str) -> anyhow::Result<Option<SchedulerConfig>> {
-    let gates = match FeatureGates::parse(gates) {
-        Ok(gates) => gates,
-        Err(errors) => {
-            for error in &errors.0 {
-                writeln!(stderr(), "--feature-gates: {error}")?;
-            }
-            return Ok(None);
-        }
-    };
-    let Some(file) = file else { return Ok(Some(SchedulerConfig::default_under(&gates))) };
-    let source = read_file(file)?;
-    let catalog = PluginCatalog::default();
-    let options = ReadOptions { source: &source.name, gates: &gates, catalog: &catalog };
-    match SchedulerConfig::read(&source.text, options) {
+fn read(file: Option<&Path>, gates: &str) -> anyhow::Result<Option<SchedulerConfig>> {
+    match load(file, gates)? {
         Ok(config) => {
             if !config.warnings.is_empty() {
                 writeln!(stderr(), "{}", config.warnings)?;
@@ -65,6 +52,26 @@ pub(super) fn read(file: Option<&Path>, gates: &str) -> anyhow::Result<Option<Sc
             Ok(None)
         }
     }
+}
+
+/// Reads a configuration, the default one without a file: it, or all that is wrong with it or with the gates.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn load(file: Option<&Path>, gates: &str) -> anyhow::Result<Result<SchedulerConfig, String>> {
+    let gates = match FeatureGates::parse(gates) {
+        Ok(gates) => gates,
+        Err(errors) => {
+            let lines: Vec<String> =
+                errors.0.iter().map(|error| format!("--feature-gates: {error}")).collect();
+            return Ok(Err(lines.join("\n")));
+        }
+    };
+    let Some(file) = file else { return Ok(Ok(SchedulerConfig::default_under(&gates))) };
+    let source = read_file(file)?;
+    let catalog = PluginCatalog::default();
+    let options = ReadOptions { source: &source.name, gates: &gates, catalog: &catalog };
+    Ok(SchedulerConfig::read(&source.text, options).map_err(|complaints| complaints.to_string()))
 }
 
 fn read_file(path: &Path) -> anyhow::Result<Source> {

@@ -16,6 +16,7 @@ use crate::tui::{TuiError, TuiOptions};
 /// What the arguments and the environment say about the console. Everything that can be wrong with them is found
 /// here, before the terminal is touched.
 pub(super) fn options(args: &ConsoleArgs) -> anyhow::Result<TuiOptions> {
+    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
     let var = |name| std::env::var(name).ok();
     let depth = match args.color {
         ColorWhen::Auto => ColorDepth::from_env(
@@ -81,8 +82,8 @@ pub(super) fn start_log(args: &ConsoleArgs, ring: &LogRing) -> anyhow::Result<()
 }
 
 /// An error of the console with what a person can do about it.
-pub(super) fn explain(error: TuiError) -> anyhow::Error {
-    let hint = match &error {
+pub(super) fn explain(error: &TuiError) -> anyhow::Error {
+    let hint = match error {
         TuiError::NotATerminal | TuiError::DumbTerminal => {
             "; `schedscope run` does the same without a screen"
         }

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 
 use super::args::InputArgs;
-use super::input;
+use super::{config, input};
 use crate::api::manifest::load;
 use crate::api::{Str, Time};
-use crate::config::{FeatureGates, LoadOptions, SchedulerConfig};
+use crate::config::{Gate, SchedulerConfig};
 use crate::driver::extender::HttpTransport;
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
-use crate::framework::Framework;
+use crate::driver::sandbox::unbuilt;
 use crate::framework::extender::Extender;
+use crate::framework::runtime::build_profiles;
 use crate::plugins::registry::in_tree_registry;
+use crate::queue::QueueOptions;
 use crate::scheduler::SchedulerOptions;
 
 /// Where simulated time begins: a round date, so that two runs of one cluster are alike.
@@ -34,6 +36,7 @@ pub(super) struct Setup {
 
 /// Builds the sandbox that the arguments describe; the embedded sample without any.
 pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup> {
+    let configuration = read_configuration(args)?;
     let (sources, name) = if args.filenames.is_empty() {
         (vec![sample::source()], Str::from("sample"))
     } else {
@@ -46,23 +49,69 @@ pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup>
         bail!("there is no object in {}", names.join(", "));
     }
     let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
-    let gates = FeatureGates::default();
+    let mut notes = report.notes();
+    notes.extend(unbuilt::notes(api.objects(), &configuration.gates));
+    notes.extend(configuration_notes(&configuration));
+    let simulator = simulator(&configuration, args.seed, is_tracing, api)?;
+    Ok(Setup { simulator, source: name, notes })
+}
+
+/// The configuration that the arguments name, for the plugins that are there.
+fn read_configuration(args: &InputArgs) -> anyhow::Result<SchedulerConfig> {
+    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+    if args.config.as_ref().is_some_and(is_stdin) && args.filenames.iter().any(is_stdin) {
+        bail!("--config and --filename cannot both be read from standard input");
+    }
+    let mut configuration =
+        config::load(args.config.as_deref(), &args.gates.list)?.map_err(anyhow::Error::msg)?;
     let registry = in_tree_registry();
-    let options = LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name) };
-    let configuration = SchedulerConfig::with_defaults(options);
-    let profiles: Vec<Framework> = configuration
-        .profiles
-        .iter()
-        .map(|profile| Framework::new(profile, &registry, &gates))
-        .collect::<Result<_, _>>()
-        .context("building the default profile")?;
+    configuration.leave_out_unbuilt(&|name| registry.contains(name));
+    Ok(configuration)
+}
+
+fn configuration_notes(configuration: &SchedulerConfig) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !configuration.warnings.is_empty() {
+        notes.push(configuration.warnings.to_string());
+    }
+    if !configuration.left_out.is_empty() {
+        let plugins = configuration.left_out.join(", ");
+        notes.push(format!("left out of all profiles, since they are not built yet: {plugins}"));
+    }
+    notes
+}
+
+fn simulator(
+    configuration: &SchedulerConfig,
+    seed: u64,
+    is_tracing: bool,
+    api: SandboxApi,
+) -> anyhow::Result<Simulator> {
+    let gates = configuration.gates;
+    let profiles = build_profiles(&configuration.profiles, &in_tree_registry(), &gates)
+        .context("building the profiles")?
+        .into_values()
+        .collect();
     let extenders = Extender::all_from_config(&configuration.extenders);
     let transport = HttpTransport::new(&extenders)?;
-    let options = SchedulerOptions { seed: args.seed, is_tracing, extenders, ..SchedulerOptions::default() };
-    let simulator = Simulator::new(profiles, options, api, START)
+    let options = SchedulerOptions {
+        seed,
+        percentage_of_nodes_to_score: configuration.percentage_of_nodes_to_score,
+        queue: QueueOptions {
+            pod_initial_backoff: configuration.pod_initial_backoff,
+            pod_max_backoff: configuration.pod_max_backoff,
+            pop_from_backoff_q: gates.is_enabled(Gate::SchedulerPopFromBackoffQ),
+            ..QueueOptions::default()
+        },
+        extenders,
+        is_batching: gates.is_enabled(Gate::OpportunisticBatching),
+        gates,
+        is_tracing,
+        ..SchedulerOptions::default()
+    };
+    Ok(Simulator::new(profiles, options, api, START)
         .context("building the scheduler")?
-        .with_transport(Arc::new(transport));
-    Ok(Setup { simulator, source: name, notes: report.notes() })
+        .with_transport(Arc::new(transport)))
 }
 
 fn source_name(paths: &[PathBuf]) -> Str {

@@ -3,6 +3,8 @@
 //! The screen and the command line talk to a [`SessionHandle`] only. Commands are answered by a new
 //! [`SessionView`]; nothing here waits for the screen, and the screen never waits for the scheduler.
 
+#![expect(clippy::disallowed_methods, reason = "a session owns its clock")]
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};

@@ -134,6 +134,9 @@ fn clock(elapsed: Duration) -> String {
     format!("{:02}:{:02}:{:02}", secs / 3600, secs / 60 % 60, secs % 60)
 }
 
+/// The panes with counts; where there is little room, those at the end show none.
+const COUNTED: [PaneId; 5] = [PaneId::Queues, PaneId::Waiting, PaneId::Matrix, PaneId::Nodes, PaneId::Cycle];
+
 /// Draws the tabs and returns where each of them is. `counts` are those of the panes, in their order.
 pub fn tabs(
     area: Rect,
@@ -143,13 +146,13 @@ pub fn tabs(
     counts: &[String],
     cx: &ChromeCx<'_>,
 ) -> Vec<(PaneId, Rect)> {
-    let labels = |with_counts: bool, with_names: bool| -> Vec<String> {
+    let labels = |counted: &[PaneId], with_names: bool| -> Vec<String> {
         PaneId::ALL
             .iter()
             .map(|id| {
                 let name =
                     if with_names || *id == focus { format!(" {}", id.as_str()) } else { String::new() };
-                let count = counts.get(id.index()).filter(|count| with_counts && !count.is_empty());
+                let count = counts.get(id.index()).filter(|count| counted.contains(id) && !count.is_empty());
                 let count = count.map(|count| format!(" {count}")).unwrap_or_default();
                 format!("{}{name}{count}", id.number())
             })
@@ -157,10 +160,11 @@ pub fn tabs(
     };
     let width = |labels: &[String]| labels.iter().map(|label| text::width(label) + 2).sum::<usize>();
     let room = usize::from(area.width);
-    let labels = [labels(true, true), labels(false, true), labels(false, false)]
-        .into_iter()
+    let labels = (0..=COUNTED.len())
+        .rev()
+        .map(|n| labels(COUNTED.get(..n).unwrap_or_default(), true))
         .find(|labels| width(labels) <= room)
-        .unwrap_or_else(|| labels(false, false));
+        .unwrap_or_else(|| labels(&[], false));
     let mut places = Vec::new();
     let mut x = area.x + 1;
     for (id, label) in PaneId::ALL.into_iter().zip(&labels) {

@@ -4,6 +4,8 @@
 //! drawn and nothing is written while nothing changes. Clock, files and the clipboard are touched here and
 //! nowhere else in the console.
 
+#![expect(clippy::disallowed_methods, reason = "the loop owns its clock")]
+
 use std::future::Future;
 use std::io::Read;
 use std::path::{Path, PathBuf};

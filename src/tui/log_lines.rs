@@ -2,6 +2,8 @@
 //!
 //! The sending side never waits and never grows without bound: what does not fit is dropped, counted and shown.
 
+#![expect(clippy::disallowed_methods, reason = "log lines have the time of the wall clock")]
+
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,7 @@
 //! Signals that the console answers: those that end it, and those that stop and continue it.
+//!
+//! The loop answers them. Where it cannot, since it hangs in a write to a terminal that takes nothing any more, or in
+//! crossterm's reads from a terminal that is gone, a thread of its own ends the program after a moment.
 
 use std::io;
 
@@ -15,9 +18,24 @@ pub enum Signal {
 
 #[cfg(unix)]
 mod imp {
+    use std::io::Read as _;
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::flag;
+    use signal_hook::low_level::pipe;
     use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
     use super::{Signal, io};
+    use crate::tui::terminal;
+
+    /// So long the loop has to answer a signal that ends it, and then the terminal to be given back.
+    const PATIENCE: Duration = Duration::from_secs(1);
 
     /// The signals that the console answers.
     pub struct Signals {
@@ -32,6 +50,7 @@ mod imp {
         /// Begins to listen. A Tokio runtime must be there.
         pub fn new() -> io::Result<Self> {
             use signal_hook::consts::{SIGCONT, SIGTSTP};
+            end_by_force()?;
             Ok(Self {
                 terminate: signal(SignalKind::terminate())?,
                 hangup: signal(SignalKind::hangup())?,
@@ -51,6 +70,35 @@ mod imp {
                 _ = self.cont.recv() => Signal::Continue,
             }
         }
+    }
+
+    /// Ends the program if it is still there a moment after a signal that ends it.
+    fn end_by_force() -> io::Result<()> {
+        let (mut receiver, sender) = UnixStream::pair()?;
+        let last = Arc::new(AtomicUsize::new(0));
+        for (number, value) in [(SIGHUP, 1), (SIGINT, 2), (SIGTERM, 15)] {
+            flag::register_usize(number, Arc::clone(&last), value)?;
+            pipe::register(number, sender.try_clone()?)?;
+        }
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            if receiver.read_exact(&mut [0]).is_err() {
+                return;
+            }
+            // Nobody sends: this is only a wait.
+            let (_sender, never) = mpsc::channel::<()>();
+            let _ = never.recv_timeout(PATIENCE);
+            let (sender, given_back) = mpsc::channel();
+            let restorer = thread::Builder::new().spawn(move || {
+                terminal::restore();
+                let _ = sender.send(());
+            });
+            if restorer.is_ok() {
+                let _ = given_back.recv_timeout(PATIENCE);
+            }
+            let signal = i32::try_from(last.load(Ordering::SeqCst)).unwrap_or_default();
+            std::process::exit(128 + signal);
+        })?;
+        Ok(())
     }
 }
 

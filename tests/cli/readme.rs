@@ -1,7 +1,7 @@
 //! The README's commands run as written.
 //!
-//! Every line behind a `$` in a `console` block is typed into a shell in a terminal. `kubectl` prints a dump there,
-//! and `cargo run --release` starts the program that was built for the tests. Where the README shows what is
+//! Every line behind a `$` in a `console` block is given to a shell in a terminal. `kubectl` prints a dump there, and
+//! `cargo run --release` starts the program that was built for the tests; other commands of cargo are believed. Where the README shows what is
 //! printed, exactly that must be printed; a line `...` stands for any lines.
 
 use std::fs;
@@ -22,6 +22,7 @@ esac
 const CARGO: &str = "#!/bin/sh
 case \"$1 $2\" in
     'run --release') shift 2; [ \"$1\" != -- ] || shift; exec schedscope \"$@\" ;;
+    'run --example') [ -f \"$ROOT/examples/$3.rs\" ] ;;
     'test ' | 'build --release' | 'install --path') ;;
     *) echo \"cargo: unexpected arguments: $*\" >&2; exit 64 ;;
 esac
@@ -63,16 +64,18 @@ fn stage() -> Stage {
         fs::write(bin.join(name), script).unwrap();
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
-    fs::copy(dumps().join("broken.yaml"), stage.path().join("broken.yaml")).unwrap();
+    for name in ["broken.yaml", "scheduler.yaml"] {
+        fs::copy(dumps().join(name), stage.path().join(name)).unwrap();
+    }
     stage
 }
 
 /// The command in the folder of the stage, with its commands.
 fn shell(stage: &Stage, command: &str) -> String {
     let folder = stage.path().display();
-    let dump = dumps().join("shop.yaml");
+    let (root, dump) = (env!("CARGO_MANIFEST_DIR"), dumps().join("shop.yaml"));
     format!(
-        "cd '{folder}'; PATH='{folder}/bin':\"$PATH\"; DUMP='{}'; export PATH DUMP; {command}",
+        "cd '{folder}'; PATH='{folder}/bin':\"$PATH\"; ROOT='{root}'; DUMP='{}'; export PATH ROOT DUMP; {command}",
         dump.display()
     )
 }

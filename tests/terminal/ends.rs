@@ -113,3 +113,18 @@ fn a_terminal_that_is_closed_while_it_runs() {
     terminal.close();
     terminal.wait_until("the program to end", || !is_running(pid));
 }
+
+#[test]
+fn sigterm_while_the_terminal_takes_nothing() {
+    let mut terminal = console();
+    let pid = terminal.pid();
+    terminal.hold(true);
+    // More than the kernel keeps for a terminal that does not read.
+    for _ in 0..20 {
+        terminal.send("\x0c");
+    }
+    terminal.signal("TERM");
+    terminal.wait_until("the program to end", || !is_running(pid));
+    terminal.hold(false);
+    assert_eq!(terminal.wait_exit(), 128 + 15);
+}

@@ -16,7 +16,9 @@ fn a_storm_of_sizes_ends_in_the_right_picture() {
             terminal.send("\t");
         }
     }
+    // Which pane a shared place shows depends on the size when it is chosen.
     terminal.resize(120, 36);
+    terminal.wait_quiet();
     terminal.send("31").wait("the screen as it was", |screen| screen.contents() == before);
     terminal.send("n").wait_text("cycle 1");
     terminal.send("q");

@@ -17,6 +17,8 @@ fn stops_and_continues(deed: impl FnOnce(&mut Terminal)) {
     let pid = terminal.pid();
     deed(&mut terminal);
     terminal.wait_until("the program to be stopped", || state(pid) == Some('T'));
+    terminal
+        .wait("the terminal to be given back", |screen| !screen.alternate_screen() && !screen.hide_cursor());
     terminal.assert_restored();
     let at = terminal.n_bytes();
     terminal.signal("CONT");

@@ -62,7 +62,7 @@ impl Attempt<'_> {
         bring_to_front(&mut scheduler, &pod.pod)?;
         let mut before = scheduler.clone();
         let mut run = Run { scheduler, stage: self.stage.cloned(), effects: VecDeque::new() };
-        let trace = run.until_the_choice(decision, pod.uid())?;
+        let trace = run.go_to_the_choice(decision, pod.uid())?;
         if trace.nodes().is_empty()
             && let CycleOutcome::Unschedulable { message, .. } = &trace.outcome
         {
@@ -196,7 +196,7 @@ struct Run {
 
 impl Run {
     /// Runs phase by phase until a node is chosen or the attempt is over.
-    fn until_the_choice(&mut self, decision: &mut Decision, uid: &Uid) -> Result<Arc<CycleTrace>, CaseError> {
+    fn go_to_the_choice(&mut self, decision: &mut Decision, uid: &Uid) -> Result<Arc<CycleTrace>, CaseError> {
         loop {
             self.scheduler.handle(EPOCH, Input::Command(Command::NextPhase));
             self.call_extenders(decision)?;

@@ -8,3 +8,4 @@ pub mod api;
 pub mod edits;
 pub mod sample;
 pub mod simulator;
+pub mod unbuilt;
