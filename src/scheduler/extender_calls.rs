@@ -18,7 +18,7 @@ use super::pending::PendingEffect;
 use super::trace::{FilterTrace, NodeVerdict};
 
 /// The name under which pods that an extender rejected are filed (`framework.ExtenderName`).
-pub const EXTENDER_NAME: &str = "Extender";
+pub(super) const EXTENDER_NAME: &str = "Extender";
 
 /// An extender's scores go to 10, a plugin's to 100 (`MaxExtenderPriority`).
 const SCORE_SCALE: i64 = 10;
@@ -125,7 +125,7 @@ impl Scheduler {
                 }
                 Err(_) if extender.ignorable => {}
                 Err(text) => {
-                    note_statuses(cycle, said);
+                    note_statuses(cycle, evidence, said);
                     return Err(Status::error(text));
                 }
             }
@@ -143,7 +143,7 @@ impl Scheduler {
                 *verdict = NodeVerdict::Rejected(status.with_plugin(EXTENDER_NAME));
             }
         }
-        note_statuses(cycle, said);
+        note_statuses(cycle, evidence, said);
         Ok(feasible)
     }
 
@@ -208,8 +208,11 @@ impl Scheduler {
     }
 }
 
-fn note_statuses(cycle: &mut Cycle, statuses: BTreeMap<Str, Status>) {
+fn note_statuses(cycle: &mut Cycle, evidence: &mut FilterTrace, statuses: BTreeMap<Str, Status>) {
     for (node, status) in statuses {
+        if cycle.trace.is_some() {
+            evidence.by_extenders.insert(node.clone(), status.clone());
+        }
         cycle.diagnosis.node_to_status.set(node, status);
     }
 }

@@ -36,8 +36,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
 use std::sync::Arc;
 
-pub use extender_calls::EXTENDER_NAME;
-
 use crate::api::objects::Pod;
 use crate::api::{Digest, Digestible, ObjectStore, Str, Time, Uid};
 use crate::cache::Cache;
@@ -163,7 +161,7 @@ impl Scheduler {
             queue_sort = Some(sort.ok_or_else(|| SchedulerError::NoQueueSort(name.to_string()))?);
             let mut hints = QueueingHintMap::new(&framework);
             if !options.extenders.is_empty() {
-                hints.register_every_event(EXTENDER_NAME);
+                hints.register_every_event(extender_calls::EXTENDER_NAME);
             }
             if by_name.insert(name.clone(), QueueProfile { framework, hints }).is_some() {
                 return Err(SchedulerError::DuplicateProfile(name.to_string()));

@@ -3,7 +3,7 @@
 //! Mirrors `pkg/scheduler/schedule_one.go` up to Permit. Every phase is a step of its own, so that a person can
 //! stop between two of them; nothing before Assume changes more than the attempt itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::api::Str;
@@ -226,6 +226,7 @@ impl Scheduler {
             plugins,
             skipped,
             verdicts: Vec::new(),
+            by_extenders: BTreeMap::new(),
             start_index: self.next_start_node_index,
             n_to_find: 0,
             nominated_node: None,

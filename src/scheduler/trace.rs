@@ -132,6 +132,8 @@ pub struct FilterTrace {
     pub skipped: BTreeSet<&'static str>,
     /// A verdict per node, in the order of [`CycleTrace::snapshot`].
     pub verdicts: Vec<NodeVerdict>,
+    /// What extenders said of nodes, also of such as plugins had turned down and of such as are in no snapshot.
+    pub by_extenders: BTreeMap<Str, Status>,
     /// At which node of the snapshot the search began.
     pub start_index: usize,
     /// After how many feasible nodes the search ends.

@@ -8,10 +8,10 @@ use crate::api::objects::Pod;
 use crate::framework::preemption::Candidate;
 use crate::framework::{Code, Handle, Plugin, PodInfo, QueueSortPlugin, QueuedPodInfo};
 use crate::plugins::default_preemption::{DefaultPreemption, DisruptionBudget, best_candidates};
+use crate::scheduler::Scheduler;
 use crate::scheduler::effect::{Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
-use crate::scheduler::trace::{CycleOutcome, CycleTrace, NodeVerdict, SelectionReason};
-use crate::scheduler::{EXTENDER_NAME, Scheduler};
+use crate::scheduler::trace::{CycleOutcome, CycleTrace, SelectionReason};
 
 use super::decision::{Answer, Decision, DryRun, ExtenderCalled};
 use super::questions::Asked;
@@ -144,15 +144,10 @@ impl Attempt<'_> {
     }
 }
 
-/// What extenders said of nodes that the plugins let pass.
+/// What extenders said of nodes goes before what plugins said.
 fn note_extenders(asked: &mut Asked, trace: &CycleTrace) {
-    let verdicts = trace.filter.iter().flat_map(|filter| &filter.verdicts);
-    for (node, verdict) in trace.nodes().iter().zip(verdicts) {
-        if let NodeVerdict::Rejected(status) = verdict
-            && status.plugin() == EXTENDER_NAME
-        {
-            asked.node_to_status.set(node.name().clone(), status.clone());
-        }
+    for (node, status) in trace.filter.iter().flat_map(|filter| &filter.by_extenders) {
+        asked.node_to_status.set(node.clone(), status.clone());
     }
 }
 

@@ -153,17 +153,26 @@ impl Questions<'_> {
         if once.is_empty() || !self.scores(decision, state, &once) {
             return;
         }
-        for (extender, by_node) in stage.prioritize(self.pod, &left) {
-            for (node, points) in by_node {
-                // Of other nodes nothing is known to which it could be added.
-                if let Some(total) = decision.totals.get_mut(node.as_ref()) {
-                    *total = total.wrapping_add(points);
-                    let given = decision.extender_scores.entry(node.to_string()).or_default();
-                    given.insert(extender.to_string(), points);
-                }
+        let mut state = state.clone();
+        self.framework.run_pre_score_plugins(self.handle, &mut state, self.pod, &left);
+        let scores = self.framework.run_score_plugins(self.handle, &state, self.pod, &left);
+        let given = stage.prioritize(self.pod, &left);
+        // Of a node that is there several times the last one counts, except for what is best.
+        let mut highest = i64::MIN;
+        for (node, total) in left.iter().zip(scores.map(|scores| scores.totals).unwrap_or_default()) {
+            let name = node.name().to_string();
+            let points =
+                given.iter().filter_map(|(extender, by_node)| Some((extender, *by_node.get(node.name())?)));
+            let points: BTreeMap<String, i64> =
+                points.map(|(extender, points)| (extender.to_string(), points)).collect();
+            let total = points.values().fold(total, |total, points| total.wrapping_add(*points));
+            highest = highest.max(total);
+            decision.totals.insert(name.clone(), total);
+            if !points.is_empty() {
+                decision.extender_scores.insert(name, points);
             }
         }
-        decision.best = best(&decision.totals);
+        decision.best = with_total(&decision.totals, highest);
     }
 
     /// Nothing is told of scores that end in an error, and the answer is false: the attempt says the same, if it scores
@@ -191,13 +200,12 @@ impl Questions<'_> {
         }
         let totals = nodes.iter().zip(&outcome.totals);
         decision.totals = totals.map(|(node, total)| (node.name().to_string(), *total)).collect();
-        decision.best = best(&decision.totals);
+        let highest = decision.totals.values().max().copied().unwrap_or(i64::MIN);
+        decision.best = with_total(&decision.totals, highest);
         true
     }
 }
 
-/// The nodes with the highest total.
-fn best(totals: &BTreeMap<String, i64>) -> Vec<String> {
-    let best = totals.values().max().copied();
-    totals.iter().filter(|(_, total)| Some(**total) == best).map(|(node, _)| node.clone()).collect()
+fn with_total(totals: &BTreeMap<String, i64>, wanted: i64) -> Vec<String> {
+    totals.iter().filter(|(_, total)| **total == wanted).map(|(node, _)| node.clone()).collect()
 }

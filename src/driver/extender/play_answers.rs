@@ -118,12 +118,12 @@ pub(super) fn filter(
     failed.extend(rule.add_failed.clone());
     let kind = rule.answer.unwrap_or(if by_name { AnswerKind::NodeNames } else { AnswerKind::Nodes });
     let mut names: Vec<Str> = passing.iter().map(|node| node.name().clone()).collect();
+    names.sort();
     let node_names = matches!(kind, AnswerKind::NodeNames | AnswerKind::Both).then(|| names.clone());
     let nodes = matches!(kind, AnswerKind::Nodes | AnswerKind::Both).then(|| NodeList {
         metadata: BTreeMap::new(),
         items: passing.iter().map(|node| rewritten(rule, node)).collect(),
     });
-    names.sort();
     let mut text = format!("{} {}", kind.as_str(), or_dash(&names));
     for (what, reasons) in [("failed", &failed), ("unresolvable", &unresolvable)] {
         for (node, reason) in reasons {

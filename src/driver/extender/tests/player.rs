@@ -188,7 +188,7 @@ fn nodes_can_be_added_rewritten_and_made_up() {
     let rules = "filter:\n  - add: [n1, x]\n    addFailed: {n2: why}\n    rewrite: {n1: {labels: {disk: nvme}, allocatable: {cpu: '32'}}}\n    answer: both";
     let (text, body) = filtered(rules, false);
     assert_eq!(text, "both n1,n1,n2,n3,x; failed n2: why");
-    assert_eq!(body["NodeNames"], json!(["n1", "n2", "n3", "n1", "x"]));
+    assert_eq!(body["NodeNames"], json!(["n1", "n1", "n2", "n3", "x"]));
     let item = |index: usize| body["Nodes"]["items"][index].clone();
     assert_eq!(item(0)["metadata"]["labels"], json!({"disk": "nvme"}));
     assert_eq!(item(3)["status"]["allocatable"], json!({"cpu": "32"}));
