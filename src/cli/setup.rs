@@ -18,8 +18,7 @@ use crate::driver::sandbox::unbuilt;
 use crate::framework::extender::Extender;
 use crate::framework::runtime::build_profiles;
 use crate::plugins::registry::in_tree_registry;
-use crate::queue::QueueOptions;
-use crate::scheduler::SchedulerOptions;
+use crate::scheduler::{QueueOptions, SchedulerOptions};
 
 /// Where simulated time begins: a round date, so that two runs of one cluster are alike.
 const START: Time = Time::from_secs(1_767_225_600);

@@ -43,10 +43,9 @@ use crate::config::FeatureGates;
 use crate::framework::extender::{Extender, ExtenderAnswer, ExtenderCall};
 use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Framework, HandleRequest, RequestOptions, Snapshot};
-use crate::queue::{
-    HintResult, MoveLogLevel, QueueMove, QueueName, QueueOptions, QueueProfile, SchedulingQueue,
-};
+use crate::queue::{HintResult, MoveLogLevel, QueueMove, QueueName, QueueProfile, SchedulingQueue};
 
+pub use crate::queue::QueueOptions;
 use batch::Batch;
 use cycle::{BindingCycle, Cycle};
 use effect::{Effect, EffectId, EffectKind};

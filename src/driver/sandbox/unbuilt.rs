@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn pods_that_use_what_is_built_are_not_told_of() {
-        let assigned = "{nodeName: n, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}";
+        let assigned = "{nodeName: a, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}";
         let empty_dir = "{volumes: [{name: v, emptyDir: {}}]}";
         assert_eq!(told(&["{}", assigned, empty_dir], ""), [""; 0]);
     }
