@@ -148,3 +148,52 @@ fn an_answer_in_parts_is_waited_for_also_when_stepping() {
     assert_eq!(trace.filter.as_ref().unwrap().n_feasible(), 1);
     assert_eq!(trace.next, Some(schedscope::scheduler::trace::Phase::Select));
 }
+
+#[test]
+fn a_nominated_node_is_asked_about_alone_and_the_others_only_if_it_is_turned_down() {
+    let pod = pod("web", "1", "", "").replace("---\n", "status: {nominatedNodeName: b}\n---\n");
+    let manifest = node("a", "4") + &node("b", "4") + &pod;
+    let nodes = |body: &str| {
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        body["NodeNames"].to_string()
+    };
+    let asked_first = |scheduler: &mut Scheduler| {
+        scheduler.handle(START, Input::Command(Command::ScheduleOne));
+        let asked = calls(scheduler);
+        let [(effect, ExtenderVerb::Filter, body)] = asked.as_slice() else { panic!("{asked:?}") };
+        assert_eq!(nodes(body), r#"["b"]"#);
+        effect.clone()
+    };
+
+    let mut passes = scheduler(vec![extender(["filter", "", "", ""], false)], &manifest);
+    let first = asked_first(&mut passes);
+    answer(&mut passes, &first, r#"{"NodeNames":["b"]}"#);
+    assert!(calls(&mut passes).is_empty());
+    assert_eq!(passes.view().cycle.unwrap().selection.as_ref().unwrap().host.as_ref(), "b");
+
+    // The error of the first question is swallowed.
+    let mut fails = scheduler(vec![extender(["filter", "", "", ""], false)], &manifest);
+    let first = asked_first(&mut fails);
+    let failed = ExtenderAnswer::Failed("no connection".to_owned());
+    fails.handle(START, Input::ExtenderAnswered { id: first.id, answer: failed });
+    let asked = calls(&mut fails);
+    let [(second, ExtenderVerb::Filter, body)] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!(nodes(body), r#"["a","b"]"#);
+    answer(&mut fails, second, r#"{"NodeNames":["a"]}"#);
+    assert_eq!(fails.view().cycle.unwrap().selection.as_ref().unwrap().host.as_ref(), "a");
+}
+
+#[test]
+fn an_extender_can_speak_of_nodes_that_it_was_not_asked_about() {
+    let manifest = node("a", "4") + &node("small", "1") + &pod("web", "2", "", "");
+    let mut scheduler = scheduler(vec![extender(["filter", "", "", ""], false)], &manifest);
+    scheduler.handle(START, Input::Command(Command::ScheduleOne));
+    let asked = calls(&mut scheduler);
+    answer(&mut scheduler, &asked[0].0, r#"{"NodeNames":[],"FailedNodes":{"small":"not mine","x":"gone"}}"#);
+    let trace = scheduler.view().cycle.unwrap();
+    let CycleOutcome::Unschedulable { message, .. } = &trace.outcome else { panic!("{:?}", trace.outcome) };
+    // Node a was dropped without a word.
+    assert!(message.starts_with("0/2 nodes are available: 1 gone, 1 not mine."), "{message}");
+    let said = &trace.filter.as_ref().unwrap().by_extenders;
+    assert_eq!(said.keys().map(AsRef::as_ref).collect::<Vec<&str>>(), ["small", "x"]);
+}
