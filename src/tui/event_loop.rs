@@ -30,20 +30,23 @@ const FRAME: Duration = Duration::from_millis(16);
 /// How large a file to apply may be.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// Runs the console until it ends.
+/// Takes the terminal over and runs the console until it ends.
 pub async fn run(
     shell: Shell,
-    terminal: Terminal,
+    has_mouse: bool,
     session: SessionHandle,
     log: LogRing,
 ) -> Result<ExitReason, TuiError> {
+    // Before the terminal is touched there is somebody who gives it back on a signal.
+    let signals = Signals::new()?;
+    let terminal = Terminal::take_over(has_mouse)?;
     let console = Console {
         shell,
         terminal,
         session,
         log,
         events: Some(EventStream::new()),
-        signals: Signals::new()?,
+        signals,
         started: Instant::now(),
         is_session_alive: true,
         is_dirty: true,

@@ -115,6 +115,5 @@ pub fn run(session: SessionHandle, options: TuiOptions) -> Result<ExitReason, Tu
         is_motion_reduced: options.is_motion_reduced,
     };
     let shell = Shell::new(session.view(), look, keymap);
-    let terminal = terminal::Terminal::take_over(options.has_mouse)?;
-    runtime.block_on(event_loop::run(shell, terminal, session, options.log))
+    runtime.block_on(event_loop::run(shell, options.has_mouse, session, options.log))
 }

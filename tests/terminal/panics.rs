@@ -23,7 +23,6 @@ use schedscope::scheduler::SchedulerOptions;
 use schedscope::tui::action::{Action, Context};
 use schedscope::tui::panes::{Cx, Outcome, Pane, PaneId, Subject, set};
 use schedscope::tui::shell::{Look, Shell};
-use schedscope::tui::terminal::Terminal;
 use schedscope::tui::theme::ColorDepth;
 use schedscope::tui::widgets::glyphs::Glyphs;
 use schedscope::tui::{TuiOptions, event_loop, keymap};
@@ -126,9 +125,8 @@ fn second_process() {
             let mut panes = set::all();
             panes[PaneId::Log.index()] = Box::new(FaultyPane);
             let shell = Shell::with_panes(panes, session.view(), look, keymap::load::built_in());
-            let terminal = Terminal::take_over(true).unwrap();
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(event_loop::run(shell, terminal, session, options.log)).unwrap();
+            runtime.block_on(event_loop::run(shell, true, session, options.log)).unwrap();
         }
         _ => {}
     }
