@@ -147,6 +147,7 @@ impl Console {
                 self.events = Some(EventStream::new());
                 self.is_dirty = true;
             }
+            Woken::Signal(Signal::Resized) => self.on_resized(),
             Woken::Terminal(Some(Ok(event))) => self.on_terminal(event)?,
             // Without a terminal there is nobody to work for.
             Woken::Terminal(Some(Err(_)) | None) => self.end = Some(ExitReason::TerminalGone),
@@ -166,6 +167,12 @@ impl Console {
         Ok(())
     }
 
+    /// A terminal that was small for a moment has lost what did not fit, even if its size is the same again.
+    fn on_resized(&mut self) {
+        self.terminal.forget();
+        self.is_dirty = true;
+    }
+
     fn on_terminal(&mut self, event: Event) -> Result<(), TuiError> {
         let effects = match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => match Key::from_event(&key) {
@@ -177,7 +184,10 @@ impl Console {
                 Some(deed) => self.shell.on_mouse(deed, mouse.column, mouse.row),
                 None => return Ok(()),
             },
-            Event::Resize(..) => Vec::new(),
+            Event::Resize(..) => {
+                self.on_resized();
+                Vec::new()
+            }
             Event::Key(_) | Event::FocusGained | Event::FocusLost => return Ok(()),
         };
         self.is_dirty = true;
@@ -195,7 +205,7 @@ impl Console {
                 Err(why) => self.shell.notify(NoticeLevel::Error, why),
             },
             Effect::Copy(text) => self.terminal.copy(&text)?,
-            Effect::Redraw => self.terminal.forget()?,
+            Effect::Redraw => self.terminal.forget(),
             Effect::Suspend => self.suspend()?,
             Effect::Quit => self.end = Some(ExitReason::Quit),
         }

@@ -14,6 +14,8 @@ pub enum Signal {
     Stop,
     /// Continued after a stop.
     Continue,
+    /// The terminal has another size, or had one for a moment.
+    Resized,
 }
 
 #[cfg(unix)]
@@ -44,6 +46,7 @@ mod imp {
         interrupt: Stream,
         stop: Stream,
         cont: Stream,
+        resized: Stream,
     }
 
     impl Signals {
@@ -57,6 +60,7 @@ mod imp {
                 interrupt: signal(SignalKind::interrupt())?,
                 stop: signal(SignalKind::from_raw(SIGTSTP))?,
                 cont: signal(SignalKind::from_raw(SIGCONT))?,
+                resized: signal(SignalKind::window_change())?,
             })
         }
 
@@ -68,6 +72,7 @@ mod imp {
                 _ = self.interrupt.recv() => Signal::End(SignalKind::interrupt().as_raw_value()),
                 _ = self.stop.recv() => Signal::Stop,
                 _ = self.cont.recv() => Signal::Continue,
+                _ = self.resized.recv() => Signal::Resized,
             }
         }
     }

@@ -67,6 +67,8 @@ pub fn check() -> Result<(), TuiError> {
 pub struct Terminal {
     inner: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     has_mouse: bool,
+    /// What is on the screen is not what was drawn last.
+    is_forgotten: bool,
 }
 
 impl Terminal {
@@ -82,12 +84,17 @@ impl Terminal {
         let inner =
             ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))?;
         std::mem::forget(guard);
-        Ok(Self { inner, has_mouse })
+        Ok(Self { inner, has_mouse, is_forgotten: false })
     }
 
     /// Draws one frame; the terminal shows it as a whole.
     pub fn draw(&mut self, draw: impl FnOnce(&mut Buffer)) -> Result<(), TuiError> {
         queue!(self.inner.backend_mut(), BeginSynchronizedUpdate)?;
+        if std::mem::take(&mut self.is_forgotten) {
+            // Not `clear`: it asks the terminal where the cursor is, and the answer would come between the keys.
+            let size = self.inner.size()?;
+            self.inner.resize(Rect::new(0, 0, size.width, size.height))?;
+        }
         self.inner.draw(|frame| draw(frame.buffer_mut()))?;
         queue!(self.inner.backend_mut(), EndSynchronizedUpdate)?;
         Write::flush(self.inner.backend_mut())?;
@@ -95,11 +102,8 @@ impl Terminal {
     }
 
     /// Forgets what is on the screen, so that the next frame is drawn as a whole.
-    pub fn forget(&mut self) -> Result<(), TuiError> {
-        // Not `clear`: it asks the terminal where the cursor is, and the answer would come between the keys.
-        let size = self.inner.size()?;
-        self.inner.resize(Rect::new(0, 0, size.width, size.height))?;
-        Ok(())
+    pub fn forget(&mut self) {
+        self.is_forgotten = true;
     }
 
     /// Puts a text on the clipboard of the terminal (OSC 52), also through ssh.
@@ -112,7 +116,8 @@ impl Terminal {
     pub fn take_back(&mut self) -> Result<(), TuiError> {
         restore();
         enter(self.has_mouse)?;
-        self.forget()
+        self.forget();
+        Ok(())
     }
 
     /// Gives the terminal back and stops the program until it is continued.

@@ -62,3 +62,16 @@ fn eighty_by_twenty_four_shows_one_pane_and_tabs() {
         terminal.wait_text(name);
     }
 }
+
+#[test]
+fn what_a_small_moment_has_cut_off_is_drawn_again() {
+    let terminal = Stage::new(&[]).start();
+    terminal.wait_console().wait_quiet();
+    let before = terminal.text();
+    for _ in 0..20 {
+        // The size is the same again before the program can look.
+        terminal.resize(3, 2);
+        terminal.resize(120, 36);
+        terminal.wait("the screen as it was", |screen| screen.contents() == before);
+    }
+}
