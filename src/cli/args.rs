@@ -147,6 +147,16 @@ pub enum ConfigFormat {
 pub enum ConformanceCommand {
     /// Decides each pending pod by itself and prints a line of JSON for each
     Decide(DecideArgs),
+    /// Schedules the pending pods of each cluster and prints what the scheduling cycles cost
+    Bench(BenchArgs),
+}
+
+/// `schedscope conformance bench`.
+#[derive(Clone, Debug, Args)]
+pub struct BenchArgs {
+    /// Folders with cluster.yaml, pending.yaml and config.yaml
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
 }
 
 /// `schedscope conformance decide`.

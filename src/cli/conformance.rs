@@ -1,4 +1,5 @@
 //! `schedscope conformance decide`: decides each pending pod by itself and prints the answers, a line of JSON for each.
+//! `schedscope conformance bench`: schedules them all and prints what that costs, a line of JSON for each cluster.
 //!
 //! For comparisons with kube-scheduler's own answers in the same form; not for people. A folder stands for its
 //! cluster.yaml, pending.yaml (or .json) and extenders.yaml, and for its config.yaml where no other is given.
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::args::DecideArgs;
+use super::args::{BenchArgs, DecideArgs};
 use super::{exit, input};
 use crate::api::NamespacedName;
 use crate::driver::conformance::{Case, CaseSources};
@@ -32,6 +33,24 @@ pub(super) fn decide(args: &DecideArgs) -> anyhow::Result<u8> {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(exit::OK),
             other => other?,
         }
+    }
+    Ok(exit::OK)
+}
+
+/// Schedules and prints. The answer is the exit code.
+pub(super) fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
+    for folder in &args.folders {
+        let manifests = files_in(folder, &MANIFESTS);
+        anyhow::ensure!(!manifests.is_empty(), "{}: there is no cluster", folder.display());
+        let sources = CaseSources {
+            manifests: input::read_sources(&manifests)?,
+            config: input::read_sources(&files_in(folder, &[CONFIG]))?.pop(),
+            feature_gates: String::new(),
+        };
+        let case = Case::new(&sources)?;
+        drop(sources);
+        let report = case.bench().with_context(|| folder.display().to_string())?;
+        writeln!(stdout(), "{}", serde_json::to_string(&report)?)?;
     }
     Ok(exit::OK)
 }

@@ -45,6 +45,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Some(Command::Run(run)) => run::run(&run)?,
         Some(Command::Config(config)) => config::run(&config)?,
         Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
+        Some(Command::Conformance(ConformanceCommand::Bench(bench))) => conformance::bench(&bench)?,
     };
     Ok(ExitCode::from(code))
 }

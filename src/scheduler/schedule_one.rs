@@ -256,6 +256,7 @@ impl Scheduler {
                 cycle.is_nominated_node = true;
                 evidence.nominated_node = Some(nominated);
                 evidence.n_to_find = 1;
+                self.counts.evaluated += 1;
                 cycle.note(|trace| trace.filter = Some(evidence));
                 return self.after_filter(cycle, framework);
             }
@@ -284,6 +285,7 @@ impl Scheduler {
         let n_feasible = passed.as_ref().map_or(0, Vec::len);
         self.note_statuses(cycle, statuses);
         let n_processed = n_feasible + cycle.diagnosis.node_to_status.len();
+        self.counts.evaluated += u64::try_from(n_processed).unwrap_or(u64::MAX);
         self.next_start_node_index = (self.next_start_node_index + n_processed) % n_nodes.max(1);
         let passed = match passed {
             Ok(feasible) => self.pass_extenders(cycle, framework, feasible, &mut evidence),

@@ -133,6 +133,8 @@ pub struct Counts {
     pub cycles: u64,
     /// Pods that it has evicted to make room.
     pub preempted: u64,
+    /// Nodes that Filter looked at, over all attempts.
+    pub evaluated: u64,
 }
 
 /// The scheduler at one moment.

@@ -7,6 +7,7 @@
 //! before the first line.
 
 mod attempt;
+mod bench;
 mod decision;
 mod questions;
 mod stage;
@@ -34,6 +35,7 @@ use super::sandbox::api::ApiError;
 use attempt::{Attempt, ChosenFirst};
 use stage::Stage;
 
+pub use bench::BenchReport;
 pub use decision::{Answer, Decision, DryRun, ExtenderCalled, PreFilterAnswer, Score};
 
 /// When the clusters' clock starts and stays: 2026-01-01T00:00:00Z.

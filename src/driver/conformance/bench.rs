@@ -1,0 +1,143 @@
+//! What a scheduling cycle costs: the pending pods are tried once each, in the order of the queue, and each is bound
+//! where it goes.
+//!
+//! The clock runs during the cycles alone. What follows them, the binding and the news of it, is done as a cluster
+//! would and not counted. A cycle of a pod that fits nowhere includes PostFilter and the way back into the queue.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration as Elapsed, Instant};
+
+use serde::Serialize;
+
+use crate::api::{Duration, Object, Time};
+use crate::scheduler::effect::{Effect, EffectKind};
+use crate::scheduler::input::{Command, Input};
+use crate::scheduler::{Scheduler, SchedulerOptions};
+
+use super::{Case, CaseError, EPOCH};
+
+/// What the cycles cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BenchReport {
+    /// The pods that were tried.
+    pub pods: usize,
+    /// Those of them that were bound.
+    pub scheduled: usize,
+    /// The time of all cycles together.
+    pub seconds: f64,
+    /// Pods by that time.
+    pub pods_per_second: f64,
+    /// Half of the cycles took no longer.
+    #[serde(rename = "p50Microseconds")]
+    pub p50_micros: u64,
+    /// 99 of 100 cycles took no longer.
+    #[serde(rename = "p99Microseconds")]
+    pub p99_micros: u64,
+    /// The longest cycle.
+    #[serde(rename = "maxMicroseconds")]
+    pub max_micros: u64,
+    /// How many nodes Filter looked at for a pod that was bound.
+    pub mean_evaluated_nodes: f64,
+}
+
+impl Case {
+    /// Schedules all pending pods and tells what that cost. The case itself is used up, so that its objects are
+    /// there only once.
+    ///
+    /// # Errors
+    /// If no scheduler can be made.
+    pub fn bench(self) -> Result<BenchReport, CaseError> {
+        let n_pending = self.pending.len();
+        let options = SchedulerOptions {
+            percentage_of_nodes_to_score: self.percentage_of_nodes_to_score,
+            gates: self.gates,
+            is_tracing: false,
+            ..SchedulerOptions::default()
+        };
+        let profiles = self.profiles.into_iter().map(|profile| profile.framework);
+        let mut bench = Bench { scheduler: Scheduler::new(profiles.collect(), options)?, now: EPOCH };
+        for object in self.objects {
+            bench.handle(Input::Added(object));
+        }
+        bench.settle();
+        Ok(bench.run(n_pending))
+    }
+}
+
+struct Bench {
+    scheduler: Scheduler,
+    now: Time,
+}
+
+impl Bench {
+    /// Every input comes a little later than the one before, so that no two pods have the same time in the queue.
+    fn handle(&mut self, input: Input) {
+        self.now += Duration::from_micros(1);
+        self.scheduler.handle(self.now, input);
+    }
+
+    /// Tries as many pods as were pending; one that comes back into the queue meanwhile is not tried again.
+    fn run(mut self, n_pending: usize) -> BenchReport {
+        let mut took: Vec<Elapsed> = Vec::with_capacity(n_pending);
+        let mut report = BenchReport::default();
+        let mut n_evaluated = 0;
+        while took.len() < n_pending && self.scheduler.can_schedule() {
+            let evaluated_before = self.scheduler.counts().evaluated;
+            let start = Instant::now();
+            self.handle(Input::Command(Command::ScheduleOne));
+            took.push(start.elapsed());
+            let n_bound = self.settle();
+            if n_bound > 0 {
+                report.scheduled += n_bound;
+                n_evaluated += self.scheduler.counts().evaluated - evaluated_before;
+            }
+        }
+        took.sort_unstable();
+        let total: Elapsed = took.iter().sum();
+        let at = |percent: usize| {
+            let elapsed = took.get(took.len() * percent / 100).or(took.last()).copied().unwrap_or_default();
+            u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
+        };
+        report.pods = took.len();
+        report.seconds = total.as_secs_f64();
+        if !took.is_empty() {
+            report.pods_per_second = took.len() as f64 / report.seconds;
+        }
+        (report.p50_micros, report.p99_micros, report.max_micros) = (at(50), at(99), at(100));
+        if report.scheduled > 0 {
+            report.mean_evaluated_nodes = n_evaluated as f64 / report.scheduled as f64;
+        }
+        report
+    }
+
+    /// Does what the core asks for, and tells it what comes of that. The answer is how many pods were bound.
+    fn settle(&mut self) -> usize {
+        let mut n_bound = 0;
+        let mut effects = VecDeque::new();
+        loop {
+            effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
+            let Some(Effect { id, kind }) = effects.pop_front() else { return n_bound };
+            match kind {
+                EffectKind::Event(_) => continue,
+                EffectKind::Bind { pod, node, .. } => {
+                    if let Some(old) = self.scheduler.objects().pods.get(&pod).cloned() {
+                        let mut new = old.as_ref().clone();
+                        new.spec.node_name = node;
+                        n_bound += 1;
+                        self.handle(Input::Updated {
+                            old: Object::Pod(old),
+                            new: Object::Pod(Arc::new(new)),
+                        });
+                        effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
+                    }
+                }
+                EffectKind::PatchPodStatus { .. }
+                | EffectKind::DeletePod { .. }
+                | EffectKind::CallExtender(_) => {}
+            }
+            self.handle(Input::EffectDone { id, result: Ok(()) });
+        }
+    }
+}
