@@ -3,10 +3,9 @@
 //! Mirrors `framework.Diagnosis`, `NodeToStatus` and `FitError` of `pkg/scheduler/framework/types.go`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::FxHashMap;
 
 use crate::api::Str;
 
@@ -14,27 +13,66 @@ use super::node_info::NodeInfo;
 use super::status::{Code, Status};
 
 /// The status of each node that was looked at; nodes without an entry have the `absent` status.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct NodeToStatus {
     /// In the order in which they were set, which is that of the visit.
-    statuses: IndexMap<Str, Status, FxBuildHasher>,
+    statuses: Vec<(Str, Status)>,
+    /// Where a node is in `statuses`, once somebody has asked: most attempts end without a look at a single node.
+    positions: OnceLock<FxHashMap<Str, usize>>,
     absent: Status,
+}
+
+impl PartialEq for NodeToStatus {
+    fn eq(&self, other: &Self) -> bool {
+        self.statuses == other.statuses && self.absent == other.absent
+    }
 }
 
 impl NodeToStatus {
     /// No entries; nodes without an entry count as UnschedulableAndUnresolvable, as upstream's default has it.
     pub fn new() -> Self {
-        Self { statuses: IndexMap::default(), absent: Status::bare(Code::UnschedulableAndUnresolvable) }
+        Self { absent: Status::bare(Code::UnschedulableAndUnresolvable), ..Self::default() }
+    }
+
+    fn position(&self, node_name: &str) -> Option<usize> {
+        // Asked for the node to which a pod is nominated, which for most pods is none.
+        if node_name.is_empty() || self.statuses.is_empty() {
+            return None;
+        }
+        let positions = self.positions.get_or_init(|| {
+            self.statuses.iter().enumerate().map(|(i, (name, _))| (name.clone(), i)).collect()
+        });
+        positions.get(node_name).copied()
     }
 
     /// Sets the status of a node.
     pub fn set(&mut self, node_name: Str, status: Status) {
-        self.statuses.insert(node_name, status);
+        let position = self.position(&node_name);
+        match position.and_then(|position| self.statuses.get_mut(position)) {
+            Some((_, old)) => *old = status,
+            None => {
+                if let Some(positions) = self.positions.get_mut() {
+                    positions.insert(node_name.clone(), self.statuses.len());
+                }
+                self.statuses.push((node_name, status));
+            }
+        }
+    }
+
+    /// Sets the statuses of nodes each of which comes once. Quicker than one by one where there are none yet.
+    pub fn set_each(&mut self, statuses: impl Iterator<Item = (Str, Status)>) {
+        if self.statuses.is_empty() {
+            self.positions = OnceLock::new();
+            self.statuses.extend(statuses);
+        } else {
+            statuses.for_each(|(node_name, status)| self.set(node_name, status));
+        }
     }
 
     /// The status of a node.
     pub fn get(&self, node_name: &str) -> &Status {
-        self.statuses.get(node_name).unwrap_or(&self.absent)
+        let known = self.position(node_name).and_then(|position| self.statuses.get(position));
+        known.map_or(&self.absent, |(_, status)| status)
     }
 
     /// The status of all nodes without an entry.
@@ -59,11 +97,20 @@ impl NodeToStatus {
 
     /// The entries in the order in which they were set.
     pub fn iter(&self) -> impl Iterator<Item = (&Str, &Status)> {
-        self.statuses.iter()
+        self.statuses.iter().map(|(node_name, status)| (node_name, status))
+    }
+
+    /// The statuses with the number of nodes that follow each other with that very status.
+    pub fn runs(&self) -> impl Iterator<Item = (&Status, usize)> {
+        let runs = self.statuses.chunk_by(|(_, a), (_, b)| a.is_same_as(b));
+        runs.filter_map(|run| run.first().map(|(_, status)| (status, run.len())))
     }
 
     /// The nodes of `nodes` whose status has that code, in their order (`NodesForStatusCode`).
     pub fn nodes_for_status_code(&self, nodes: &[Arc<NodeInfo>], code: Code) -> Vec<Arc<NodeInfo>> {
+        if self.absent.code() != code && self.runs().all(|(status, _)| status.code() != code) {
+            return Vec::new();
+        }
         nodes.iter().filter(|node| self.get(node.name()).code() == code).cloned().collect()
     }
 }
@@ -132,9 +179,9 @@ impl FitError {
     /// `count reason` for every reason of every node, sorted as text.
     fn sorted_reasons(&self) -> Vec<String> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for (_, status) in self.diagnosis.node_to_status.iter() {
+        for (status, n_nodes) in self.diagnosis.node_to_status.runs() {
             for reason in status.reasons() {
-                *counts.entry(reason).or_default() += 1;
+                *counts.entry(reason).or_default() += n_nodes;
             }
         }
         let statuses = &self.diagnosis.node_to_status;

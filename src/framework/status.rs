@@ -128,6 +128,16 @@ impl Status {
         self.reasons().join(", ")
     }
 
+    /// Whether the two share their text, or are both successes. Never true for different statuses; equal ones that
+    /// were made one by one do not share it.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (Some(_), None) | (None, Some(_)) => false,
+        }
+    }
+
     /// Whether the code is [`Code::Success`].
     pub fn is_success(&self) -> bool {
         self.code() == Code::Success

@@ -67,6 +67,9 @@ fn images(pod: &Pod) -> impl Iterator<Item = &str> {
 }
 
 fn scaled_score(node: &NodeInfo, image: &str, n_nodes: usize) -> i64 {
+    if node.image_states().is_empty() {
+        return 0;
+    }
     let Some(state) = node.image_states().get(normalized_image_name(image).as_ref()) else { return 0 };
     let spread = state.num_nodes as f64 / n_nodes as f64;
     (state.size as f64 * spread) as i64

@@ -25,9 +25,12 @@ const REASON_ENFORCED: &str = "node(s) didn't match scheduler-enforced node affi
 const REASON_CONFLICT: &str = "pod affinity terms conflict";
 
 /// The plugin.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct NodeAffinity {
     added: Arc<NodeAffinityArgs>,
+    // Most nodes get one of these, so they are made once.
+    mismatch: Status,
+    enforced_mismatch: Status,
 }
 
 /// What the pod requires, parsed.
@@ -65,7 +68,8 @@ fn node_names(term: &NodeSelectorTerm) -> Option<BTreeSet<Str>> {
 impl NodeAffinity {
     /// The plugin with these arguments.
     pub fn new(args: NodeAffinityArgs) -> Self {
-        Self { added: Arc::new(args) }
+        let named = |reason| Status::unresolvable(reason).with_plugin(names::NODE_AFFINITY);
+        Self { added: Arc::new(args), mismatch: named(REASON_POD), enforced_mismatch: named(REASON_ENFORCED) }
     }
 
     fn is_schedulable_after_node_change(
@@ -146,16 +150,16 @@ impl PreFilterPlugin for NodeAffinity {
 
 impl FilterPlugin for NodeAffinity {
     fn filter(&self, _: &Handle<'_>, state: &CycleState, pod: &PodInfo, node: &NodeInfo) -> Status {
-        let Some(node) = node.node() else { return Status::unresolvable(REASON_POD) };
+        let Some(node) = node.node() else { return self.mismatch.clone() };
         if self.added.added_required.as_ref().is_some_and(|added| !added.matches(node)) {
-            return Status::unresolvable(REASON_ENFORCED);
+            return self.enforced_mismatch.clone();
         }
         let matches = match state.read::<PreFilterState>() {
             Some(state) => state.required.matches(node),
             // PreFilter is not enabled for this plugin.
             None => RequiredNodeAffinity::of(&pod.pod).matches(node),
         };
-        if matches { Status::SUCCESS } else { Status::unresolvable(REASON_POD) }
+        if matches { Status::SUCCESS } else { self.mismatch.clone() }
     }
 }
 
@@ -264,7 +268,8 @@ mod tests {
 
     #[test]
     fn selector_and_required_terms_must_both_match() {
-        let refused = Status::unresolvable("node(s) didn't match Pod's node affinity/selector");
+        let refused = Status::unresolvable("node(s) didn't match Pod's node affinity/selector")
+            .with_plugin("NodeAffinity");
         let ask = |pod: &str| filter(&NodeAffinity::default(), pod, &[SSD, HDD], &[]);
         assert_eq!(ask("{}"), Err(Status::skip()));
         assert_eq!(ask("{spec: {nodeSelector: {disk: ssd}}}"), Ok(vec![Status::SUCCESS, refused.clone()]));
@@ -337,7 +342,8 @@ mod tests {
             "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [expression("ssd")]},
             "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": expression("hdd")}],
         }}));
-        let enforced = Status::unresolvable("node(s) didn't match scheduler-enforced node affinity");
+        let enforced = Status::unresolvable("node(s) didn't match scheduler-enforced node affinity")
+            .with_plugin("NodeAffinity");
         assert_eq!(filter(&plugin, "{}", &[SSD, HDD], &[]), Ok(vec![Status::SUCCESS, enforced]));
         assert_eq!(scores(&plugin, "{}", &[SSD, HDD], &[]), Ok(vec![(0, 0), (5, 100)]));
     }

@@ -4,8 +4,6 @@
 //! have equal signatures and fill their nodes: the node taken last must not fit the next pod, or its new score
 //! would have to be known.
 
-use std::collections::VecDeque;
-
 use crate::api::{Digest, Digestible, Duration, Str, Time};
 use crate::framework::{CycleState, Framework, PodInfo};
 
@@ -24,9 +22,34 @@ pub(super) struct Batch {
 #[derive(Clone, Debug, PartialEq)]
 struct Ranking {
     signature: Str,
-    /// The nodes that were not taken, the best first.
-    nodes: VecDeque<Str>,
+    /// The nodes that were not taken; once somebody has asked for one, the best last.
+    nodes: Vec<RankedNode>,
+    is_sorted: bool,
     created: Time,
+}
+
+/// A node that was scored and not taken.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RankedNode {
+    /// Its weighted sum.
+    pub total: i64,
+    /// Decides among equals: the lower the better.
+    pub randomizer: u64,
+    /// The node.
+    pub name: Str,
+}
+
+impl Ranking {
+    /// Takes the best node out. Most rankings are never asked for one, so they are sorted no earlier.
+    fn take_best(&mut self) -> Option<Str> {
+        if !self.is_sorted {
+            self.is_sorted = true;
+            self.nodes.sort_unstable_by(|a, b| {
+                a.total.cmp(&b.total).then_with(|| (b.randomizer, &b.name).cmp(&(a.randomizer, &a.name)))
+            });
+        }
+        self.nodes.pop().map(|node| node.name)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -53,18 +76,18 @@ impl Batch {
         }
         let last_node = world.snapshot.get(&last.chosen)?;
         let status = framework.run_filter_plugins(&world.handle(framework), state, pod, last_node);
-        if status.is_rejected() { ranking.nodes.pop_front() } else { None }
+        if status.is_rejected() { ranking.take_best() } else { None }
     }
 
-    /// What an attempt came to (`StoreScheduleResults`). `others` are the nodes that were scored and not taken, the
-    /// best first.
+    /// What an attempt came to (`StoreScheduleResults`). `others` are the nodes that were scored and not taken, in any
+    /// order.
     pub fn store(
         &mut self,
         now: Time,
         signature: Option<&Str>,
         hint: Option<&Str>,
         chosen: &Str,
-        others: VecDeque<Str>,
+        others: Vec<RankedNode>,
         cycle_number: u64,
     ) {
         self.last = Some(LastCycle { number: cycle_number, chosen: chosen.clone() });
@@ -73,7 +96,7 @@ impl Batch {
         }
         self.ranking = match signature {
             Some(signature) if !others.is_empty() => {
-                Some(Ranking { signature: signature.clone(), nodes: others, created: now })
+                Some(Ranking { signature: signature.clone(), nodes: others, is_sorted: false, created: now })
             }
             Some(_) | None => None,
         };

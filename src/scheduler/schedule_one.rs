@@ -13,6 +13,7 @@ use crate::framework::{
 };
 
 use super::Scheduler;
+use super::batch::RankedNode;
 use super::cycle::{Cycle, Failure};
 use super::trace::{
     CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace,
@@ -219,12 +220,10 @@ impl Scheduler {
             Some(hint) if nominated.is_empty() => hint.clone(),
             Some(_) | None => nominated,
         };
-        let plugins = framework.plugins.filter.iter().map(|plugin| plugin.name()).collect();
-        let skipped = cycle.state.skip_filter_plugins.clone();
         let n_nodes = self.world.snapshot.num_nodes();
         let mut evidence = FilterTrace {
-            plugins,
-            skipped,
+            plugins: Vec::new(),
+            skipped: BTreeSet::new(),
             verdicts: Vec::new(),
             by_extenders: BTreeMap::new(),
             start_index: self.next_start_node_index,
@@ -232,6 +231,8 @@ impl Scheduler {
             nominated_node: None,
         };
         if cycle.trace.is_some() {
+            evidence.plugins = framework.plugins.filter.iter().map(|plugin| plugin.name()).collect();
+            evidence.skipped = cycle.state.skip_filter_plugins.clone();
             evidence.verdicts = vec![NodeVerdict::NotEvaluated; n_nodes];
         }
 
@@ -239,7 +240,8 @@ impl Scheduler {
             let position = self.world.snapshot.position(&nominated).unwrap_or(0);
             let mut statuses = Vec::new();
             // The error of this extra look is swallowed: the whole search follows.
-            let passed = self.pass_filters(cycle, framework, &[position], 1, 0, &mut statuses, &mut evidence);
+            let passed =
+                self.pass_filters(cycle, framework, Some(&[position]), 1, 0, &mut statuses, &mut evidence);
             self.note_statuses(cycle, statuses);
             let passed = match passed {
                 Ok(feasible) => self.pass_extenders(cycle, framework, feasible, &mut evidence),
@@ -262,8 +264,8 @@ impl Scheduler {
             }
         }
 
-        let positions: Vec<usize> = match &cycle.pre_filter_result {
-            None => (0..n_nodes).collect(),
+        let positions: Option<Vec<usize>> = match &cycle.pre_filter_result {
+            None => None,
             Some(result) => {
                 let plugins: Vec<&str> =
                     cycle.diagnosis.unschedulable_plugins.iter().map(AsRef::as_ref).collect();
@@ -272,15 +274,17 @@ impl Scheduler {
                 if cycle.trace.is_some() {
                     evidence.verdicts.fill(NodeVerdict::Excluded);
                 }
-                result.node_names.iter().filter_map(|name| self.world.snapshot.position(name)).collect()
+                let position = |name: &Str| self.world.snapshot.position(name);
+                Some(result.node_names.iter().filter_map(position).collect())
             }
         };
-        let n_to_find = self.num_feasible_nodes_to_find(framework, positions.len());
+        let positions = positions.as_deref();
+        let n_to_find = self.num_feasible_nodes_to_find(framework, positions.map_or(n_nodes, <[usize]>::len));
         evidence.n_to_find = n_to_find;
         let start = self.next_start_node_index;
         let mut statuses = Vec::new();
         let passed =
-            self.pass_filters(cycle, framework, &positions, n_to_find, start, &mut statuses, &mut evidence);
+            self.pass_filters(cycle, framework, positions, n_to_find, start, &mut statuses, &mut evidence);
         // Upstream counts what it has seen even when a plugin failed, so that all nodes get their turn.
         let n_feasible = passed.as_ref().map_or(0, Vec::len);
         self.note_statuses(cycle, statuses);
@@ -327,19 +331,18 @@ impl Scheduler {
         if !self.options.is_batching {
             return;
         }
-        let mut others: Vec<(i64, u64, &Str)> = Vec::new();
+        let mut others = Vec::new();
         if cycle.signature.is_some() && cycle.node_hint.as_ref() != Some(host) {
+            others.reserve_exact(cycle.feasible.len());
             let mut rng = self.world.rng.borrow_mut();
             for (node, total) in cycle.feasible.iter().zip(totals).filter(|(node, _)| node.name() != host) {
                 let randomizer = match self.options.tie_break {
                     super::TieBreak::Random => rng.next_u64(),
                     super::TieBreak::ByName => 0,
                 };
-                others.push((*total, randomizer, node.name()));
+                others.push(RankedNode { total: *total, randomizer, name: node.name().clone() });
             }
-            others.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
         }
-        let others = others.into_iter().map(|(_, _, name)| name.clone()).collect();
         let now = self.world.now;
         let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
         batch.store(now, cycle.signature.as_ref(), cycle.node_hint.as_ref(), host, others, cycle.number);
@@ -357,35 +360,45 @@ impl Scheduler {
     }
 
     fn note_statuses(&self, cycle: &mut Cycle, statuses: Vec<(usize, Status)>) {
-        for (position, status) in statuses {
-            cycle.diagnosis.add_plugin_status(&status);
-            if let Some(node) = self.world.snapshot.list().get(position) {
-                cycle.diagnosis.node_to_status.set(node.name().clone(), status);
+        let diagnosis = &mut cycle.diagnosis;
+        for run in statuses.chunk_by(|(_, a), (_, b)| a.is_same_as(b)) {
+            if let Some((_, status)) = run.first() {
+                diagnosis.add_plugin_status(status);
             }
         }
+        let nodes = self.world.snapshot.list();
+        let named = statuses
+            .into_iter()
+            .filter_map(|(position, status)| Some((nodes.get(position)?.name().clone(), status)));
+        diagnosis.node_to_status.set_each(named);
     }
 
-    /// `findNodesThatPassFilters`: visits `positions` beginning at the `start`th of them, wrapping around.
+    /// `findNodesThatPassFilters`: visits `positions`, or all nodes, beginning at the `start`th of them, wrapping
+    /// around.
     #[expect(clippy::too_many_arguments, reason = "the search has this many independent inputs")]
     fn pass_filters(
         &self,
         cycle: &Cycle,
         framework: &Framework,
-        positions: &[usize],
+        positions: Option<&[usize]>,
         n_to_find: usize,
         start: usize,
         statuses: &mut Vec<(usize, Status)>,
         evidence: &mut FilterTrace,
     ) -> Result<Vec<Arc<NodeInfo>>, Status> {
         let nodes = self.world.snapshot.list();
-        let n = positions.len();
+        let n = positions.map_or(nodes.len(), <[usize]>::len);
         let mut feasible = Vec::with_capacity(n_to_find.min(n));
         let handle = self.world.handle(framework);
-        for i in 0..n {
+        let start = start.checked_rem(n).unwrap_or(0);
+        for i in (start..n).chain(0..start) {
             if feasible.len() == n_to_find {
                 break;
             }
-            let Some(position) = positions.get((start + i) % n).copied() else { break };
+            let position = match positions {
+                None => i,
+                Some(positions) => positions.get(i).copied().unwrap_or(usize::MAX),
+            };
             let Some(node) = nodes.get(position) else { continue };
             let status = if framework.has_filter_plugins() {
                 framework.run_filter_plugins_with_nominated_pods(
@@ -512,23 +525,23 @@ impl Scheduler {
             );
         };
         let names = || cycle.feasible.iter().map(|node| node.name()).zip(&totals);
-        let mut ties: Vec<Str> =
-            names().filter(|(_, total)| **total == best).map(|(name, _)| name.clone()).collect();
-        ties.sort_unstable();
-        let runner_up = names()
-            .filter(|(_, total)| **total < best)
-            .max_by(|(a_name, a), (b_name, b)| a.cmp(b).then(b_name.cmp(a_name)))
-            .map(|(name, total)| (name.clone(), *total));
-        let choice = match (ties.len(), self.options.tie_break) {
+        let mut ties: Vec<&Str> =
+            names().filter(|(_, total)| **total == best).map(|(name, _)| name).collect();
+        let n_ties = ties.len();
+        let choice = match (n_ties, self.options.tie_break) {
             (0 | 1, _) | (_, super::TieBreak::ByName) => 0,
             (n, super::TieBreak::Random) => self.world.rng.borrow_mut().below(n),
         };
-        let Some(host) = ties.get(choice).cloned() else {
-            return Next::Failed(
-                Failure::Status(Status::error("no node to choose from")),
-                NominatingInfo::clear(),
-            );
-        };
+        // In the order of the names, so that it does not matter where the search began.
+        let host = Str::clone(ties.select_nth_unstable(choice).1);
+        let evidence = cycle.trace.is_some().then(|| {
+            ties.sort_unstable();
+            let runner_up = names()
+                .filter(|(_, total)| **total < best)
+                .max_by(|(a_name, a), (b_name, b)| a.cmp(b).then(b_name.cmp(a_name)))
+                .map(|(name, total)| (name.clone(), *total));
+            (ties.into_iter().cloned().collect(), runner_up)
+        });
         self.store_batch(cycle, &host, &totals);
         let reason = if cycle.is_nominated_node && cycle.node_hint.as_ref() == Some(&host) {
             SelectionReason::BatchHint
@@ -536,14 +549,16 @@ impl Scheduler {
             SelectionReason::Nominated
         } else if cycle.feasible.len() == 1 {
             SelectionReason::OnlyFeasible
-        } else if ties.len() > 1 {
+        } else if n_ties > 1 {
             SelectionReason::Tie
         } else {
             SelectionReason::HighestTotal
         };
         let total = cycle.scores.as_ref().map(|_| best);
-        let evidence = SelectionTrace { host: host.clone(), reason, total, ties, runner_up };
-        cycle.note(|trace| trace.selection = Some(evidence));
+        if let Some((ties, runner_up)) = evidence {
+            let evidence = SelectionTrace { host: host.clone(), reason, total, ties, runner_up };
+            cycle.note(|trace| trace.selection = Some(evidence));
+        }
         cycle.host = Some(host);
         Next::Phase(Phase::Assume)
     }

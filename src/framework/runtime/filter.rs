@@ -126,10 +126,9 @@ impl Framework {
         node: &NodeInfo,
     ) -> Status {
         for (i, plugin) in self.plugins.filter.iter().enumerate() {
-            let name = plugin.name();
             let is_skipped = match u32::try_from(i).ok().and_then(|i| 1_u64.checked_shl(i)) {
                 Some(bit) => state.skip_filter_bits & bit != 0,
-                None => state.skip_filter_plugins.contains(name),
+                None => state.skip_filter_plugins.contains(plugin.name()),
             };
             if is_skipped {
                 continue;
@@ -139,6 +138,7 @@ impl Framework {
             if status.is_success() {
                 continue;
             }
+            let name = plugin.name();
             if status.is_rejected() {
                 return status.with_plugin(name);
             }

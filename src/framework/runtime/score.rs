@@ -71,19 +71,20 @@ impl Framework {
         nodes: &[Arc<NodeInfo>],
     ) -> Result<ScoreOutcome, Status> {
         let mut outcome = ScoreOutcome { plugins: Vec::new(), totals: vec![0; nodes.len()] };
+        // The names are the same for every plugin.
+        let unscored = |node: &Arc<NodeInfo>| NodeScore { name: node.name().clone(), score: 0 };
+        let mut scores: Vec<NodeScore> = nodes.iter().map(unscored).collect();
         for weighted in &self.plugins.score {
             let name = weighted.plugin.name();
             let Some(score) = weighted.plugin.as_score() else { continue };
             if state.skip_score_plugins.contains(name) {
                 continue;
             }
-            let mut scores = Vec::with_capacity(nodes.len());
-            for node in nodes {
-                let value = score.score(handle, state, pod, node).map_err(|status| {
+            for (node, slot) in nodes.iter().zip(&mut scores) {
+                slot.score = score.score(handle, state, pod, node).map_err(|status| {
                     let text = status.message();
                     Status::error(format!("running Score plugins: plugin {name:?} failed with: {text}"))
                 })?;
-                scores.push(NodeScore { name: node.name().clone(), score: value });
             }
             let raw = scores.iter().map(|score| score.score).collect();
             if let Some(extensions) = score.score_extensions() {
@@ -109,7 +110,7 @@ impl Framework {
                 plugin: name,
                 weight: weighted.weight,
                 raw,
-                normalized: scores.into_iter().map(|score| score.score).collect(),
+                normalized: scores.iter().map(|score| score.score).collect(),
             });
         }
         Ok(outcome)

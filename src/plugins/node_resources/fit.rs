@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use super::resource_allocation::ResourceAllocationScorer;
 use super::strategies::Strategy;
@@ -37,10 +38,21 @@ pub struct Fit {
 }
 
 /// What the pod requests.
-#[derive(Debug)]
 struct PreFilterState {
     requests: Resource,
+    rejections: Rejections,
 }
+
+impl fmt::Debug for PreFilterState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PreFilterState").field("requests", &self.requests).finish()
+    }
+}
+
+/// The answers so far, by [`shortfall`]: nodes that turn a pod down do so for few reasons, and there may be thousands
+/// of them.
+#[derive(Default)]
+struct Rejections([OnceLock<Status>; 32]);
 
 /// What the pod requests of each resource that counts in the score.
 #[derive(Debug)]
@@ -159,6 +171,26 @@ pub(super) fn insufficient_resources(
     insufficient
 }
 
+/// Which of pods, CPU, memory and ephemeral storage the node has not enough left of, a bit for each, and a fifth one if
+/// it would not have enough even if it were empty. 0 if there is enough of all.
+fn shortfall(requests: &Resource, node: &NodeInfo) -> usize {
+    let (has, used) = (node.allocatable(), node.requested());
+    let n_pods = i64::try_from(node.pods().len()).unwrap_or(i64::MAX);
+    let amounts = [
+        (requests.milli_cpu, used.milli_cpu, has.milli_cpu),
+        (requests.memory, used.memory, has.memory),
+        (requests.ephemeral_storage, used.ephemeral_storage, has.ephemeral_storage),
+    ];
+    let mut bits = usize::from(n_pods >= has.allowed_pod_number);
+    for (i, (requested, used, capacity)) in amounts.into_iter().enumerate() {
+        if requested > 0 && requested > capacity.saturating_sub(used) {
+            bits |= 2 << i;
+            bits |= usize::from(requested > capacity) << 4;
+        }
+    }
+    bits
+}
+
 impl Plugin for Fit {
     fn name(&self) -> &'static str {
         names::NODE_RESOURCES_FIT
@@ -194,7 +226,10 @@ impl PreFilterPlugin for Fit {
         pod: &PodInfo,
         _: &[Arc<NodeInfo>],
     ) -> (Option<PreFilterResult>, Status) {
-        state.write(self.name(), PreFilterState { requests: self.requests_of(&pod.pod) });
+        state.write(
+            self.name(),
+            PreFilterState { requests: self.requests_of(&pod.pod), rejections: Rejections::default() },
+        );
         (None, Status::SUCCESS)
     }
 }
@@ -204,13 +239,30 @@ impl FilterPlugin for Fit {
         let Some(state) = state.read::<PreFilterState>() else {
             return Status::error("error reading \"PreFilterNodeResourcesFit\" from cycleState: not found");
         };
-        let insufficient = insufficient_resources(&state.requests, node, |name| self.ignores(name));
+        if !state.requests.scalar_resources.is_empty() {
+            return self.answer(&state.requests, node);
+        }
+        match shortfall(&state.requests, node) {
+            0 => Status::SUCCESS,
+            bits => match state.rejections.0.get(bits) {
+                Some(known) => known.get_or_init(|| self.answer(&state.requests, node)).clone(),
+                None => self.answer(&state.requests, node),
+            },
+        }
+    }
+}
+
+impl Fit {
+    /// Filter's answer for a node: success if nothing falls short.
+    fn answer(&self, requests: &Resource, node: &NodeInfo) -> Status {
+        let insufficient = insufficient_resources(requests, node, |name| self.ignores(name));
         if insufficient.is_empty() {
             return Status::SUCCESS;
         }
         let is_unresolvable = insufficient.iter().any(InsufficientResource::is_unresolvable);
         let code = if is_unresolvable { Code::UnschedulableAndUnresolvable } else { Code::Unschedulable };
-        Status::with_reasons(code, insufficient.iter().map(InsufficientResource::reason).collect())
+        let reasons = insufficient.iter().map(InsufficientResource::reason).collect();
+        Status::with_reasons(code, reasons).with_plugin(self.name())
     }
 }
 

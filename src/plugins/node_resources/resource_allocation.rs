@@ -42,9 +42,30 @@ pub(super) struct ResourceAllocationScorer {
 #[derive(Clone, Debug)]
 struct ScoredResource {
     name: Str,
+    amount: ScoredAmount,
     weight: i64,
     /// Such a resource does not count where the pod does not request it.
     is_scalar: bool,
+}
+
+/// Where the amount of a resource stands; found out once, for it is asked of every node.
+#[derive(Clone, Copy, Debug)]
+enum ScoredAmount {
+    Cpu,
+    Memory,
+    EphemeralStorage,
+    Scalar,
+}
+
+impl ScoredAmount {
+    fn of(name: &str) -> Self {
+        match name {
+            names::CPU => Self::Cpu,
+            names::MEMORY => Self::Memory,
+            names::EPHEMERAL_STORAGE => Self::EphemeralStorage,
+            _ => Self::Scalar,
+        }
+    }
 }
 
 impl ResourceAllocationScorer {
@@ -52,6 +73,7 @@ impl ResourceAllocationScorer {
     pub(super) fn new(resources: &[ResourceSpec], options: RequestOptions, use_requested: bool) -> Self {
         let scored = |spec: &ResourceSpec| ScoredResource {
             name: Str::from(spec.name.as_str()),
+            amount: ScoredAmount::of(&spec.name),
             weight: spec.weight,
             is_scalar: is_scalar_resource_name(&spec.name),
         };
@@ -81,7 +103,7 @@ impl ResourceAllocationScorer {
             if resource.is_scalar && *request == 0 {
                 return None;
             }
-            let (allocatable, allocated) = self.of_node(node, &resource.name);
+            let (allocatable, allocated) = self.of_node(node, resource);
             (allocatable != 0).then(|| Amounts {
                 requested: allocated.wrapping_add(*request),
                 allocated,
@@ -109,7 +131,7 @@ impl ResourceAllocationScorer {
                 if resource.is_scalar && sum.requested == 0 {
                     continue;
                 }
-                let (allocatable, allocated) = self.of_node(node, &resource.name);
+                let (allocatable, allocated) = self.of_node(node, resource);
                 if allocatable != 0 {
                     sum.allocatable = sum.allocatable.wrapping_add(allocatable);
                     sum.allocated = sum.allocated.wrapping_add(allocated);
@@ -122,15 +144,15 @@ impl ResourceAllocationScorer {
     }
 
     /// What the node has of a resource, and what is taken of it.
-    fn of_node(&self, node: &NodeInfo, name: &str) -> (i64, i64) {
+    fn of_node(&self, node: &NodeInfo, resource: &ScoredResource) -> (i64, i64) {
         let (has, requested) = (node.allocatable(), node.requested());
         let taken = if self.use_requested { requested } else { node.non_zero_requested() };
-        let scalar = |amounts: &Resource| amounts.scalar_resources.get(name).copied().unwrap_or(0);
-        match name {
-            names::CPU => (has.milli_cpu, taken.milli_cpu),
-            names::MEMORY => (has.memory, taken.memory),
-            names::EPHEMERAL_STORAGE => (has.ephemeral_storage, requested.ephemeral_storage),
-            _ => (scalar(has), scalar(requested)),
+        let scalar = |amounts: &Resource| amounts.scalar_resources.get(&resource.name).copied().unwrap_or(0);
+        match resource.amount {
+            ScoredAmount::Cpu => (has.milli_cpu, taken.milli_cpu),
+            ScoredAmount::Memory => (has.memory, taken.memory),
+            ScoredAmount::EphemeralStorage => (has.ephemeral_storage, requested.ephemeral_storage),
+            ScoredAmount::Scalar => (scalar(has), scalar(requested)),
         }
     }
 }
