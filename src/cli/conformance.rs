@@ -45,6 +45,7 @@ pub(super) fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
         let sources = CaseSources {
             manifests: input::read_sources(&manifests)?,
             config: input::read_sources(&files_in(folder, &[CONFIG]))?.pop(),
+            extenders: None,
             feature_gates: String::new(),
         };
         let case = Case::new(&sources)?;

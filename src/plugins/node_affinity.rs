@@ -45,6 +45,12 @@ struct PreScoreState {
     preferred: Option<PreferredSchedulingTerms>,
 }
 
+impl Default for NodeAffinity {
+    fn default() -> Self {
+        Self::new(NodeAffinityArgs::default())
+    }
+}
+
 fn affinity_of(pod: &Pod) -> Option<&objects::NodeAffinity> {
     pod.spec.affinity.as_ref()?.node_affinity.as_ref()
 }

@@ -147,7 +147,8 @@ impl Workload {
     }
 
     fn pod_affinity(self) -> Option<Value> {
-        let term = |key: &str| json!({"labelSelector": {"matchLabels": {"color": "blue"}}, "topologyKey": key});
+        let term =
+            |key: &str| json!({"labelSelector": {"matchLabels": {"color": "blue"}}, "topologyKey": key});
         let preferred = json!([{"weight": 1, "podAffinityTerm": term(HOSTNAME)}]);
         Some(match self {
             Self::PodAffinity => json!({"podAffinity":
