@@ -29,6 +29,7 @@ mod preemption;
 mod questions;
 mod schedule_one;
 pub mod trace;
+pub mod turns;
 pub mod view;
 mod view_builder;
 mod world;
@@ -46,27 +47,22 @@ use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
 use crate::queue::{HintResult, MoveLogLevel, QueueMove, QueueName, QueueProfile, SchedulingQueue};
 
+pub use crate::framework::TieBreak;
 pub use crate::queue::QueueOptions;
 use batch::Batch;
-use cycle::{BindingCycle, Cycle};
+use cycle::{BindingCycle, Cycle, Suspended};
 use effect::{Effect, EffectId, EffectKind};
 use input::{Command, Input};
 use journal::Journal;
 use pending::PendingEffect;
 use preemption::PreemptionRun;
 use trace::CycleOutcome;
+use turns::{Strand, Turns};
 use view::{Counts, CycleSummary, ObjectEvent, QueueMoveLine};
 use world::World;
 
-/// Which of several nodes with the highest total is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum TieBreak {
-    /// One by chance, from the core's own seeded numbers, as kube-scheduler does from its own.
-    #[default]
-    Random,
-    /// The first by name, for comparisons with other implementations.
-    ByName,
-}
+/// The default of `parallelism`.
+const PARALLELISM: usize = 16;
 
 /// What a scheduler is made with.
 #[derive(Clone, Debug)]
@@ -85,6 +81,10 @@ pub struct SchedulerOptions {
     pub gates: FeatureGates,
     /// How ties end.
     pub tie_break: TieBreak,
+    /// How many victims of a preemption are dealt with at the same time (`parallelism`).
+    pub parallelism: usize,
+    /// Who decides when things go on that run beside the attempts.
+    pub turns: Turns,
     /// Whether evidence of attempts is kept. Has no influence on any decision.
     pub is_tracing: bool,
 }
@@ -99,6 +99,8 @@ impl Default for SchedulerOptions {
             is_batching: true,
             gates: FeatureGates::default(),
             tie_break: TieBreak::Random,
+            parallelism: PARALLELISM,
+            turns: Turns::AtOnce,
             is_tracing: true,
         }
     }
@@ -128,6 +130,8 @@ pub struct Scheduler {
     next_start_node_index: usize,
     batches: BTreeMap<Str, Batch>,
     cycle: Option<Cycle>,
+    /// The attempt under way, if it waits until room is made for its pod.
+    suspended: Option<Suspended>,
     /// The questions that the attempt under way waits for, each with its answer once that has come.
     questions: BTreeMap<EffectId, Option<(Question, Answer)>>,
     /// Whether the attempt under way goes on by itself once its questions are answered.
@@ -175,6 +179,7 @@ impl Scheduler {
                 by_name,
                 options.extenders.clone(),
                 options.seed,
+                options.tie_break,
                 RequestOptions::from_gates(&options.gates),
             ),
             queue,
@@ -183,6 +188,7 @@ impl Scheduler {
             next_start_node_index: 0,
             batches: BTreeMap::new(),
             cycle: None,
+            suspended: None,
             questions: BTreeMap::new(),
             is_driving: false,
             binding_cycles: Vec::new(),
@@ -216,8 +222,18 @@ impl Scheduler {
             Input::Timeout => {}
             Input::Command(command) => self.command(command),
         }
-        self.let_time_pass();
-        self.run_binding_cycles();
+        match self.options.turns {
+            Turns::AtOnce => {
+                self.go_on(&Strand::BackoffFlush);
+                self.go_on(&Strand::LeftoverFlush);
+                self.time_out_waiting_pods();
+                self.run_binding_cycles();
+            }
+            Turns::OnCommand => {
+                self.time_out_waiting_pods();
+                self.note_turns();
+            }
+        }
         self.collect_moves();
     }
 
@@ -241,12 +257,12 @@ impl Scheduler {
 
     /// Whether an attempt can be made: one is under way, or a pod can be popped.
     pub fn can_schedule(&self) -> bool {
-        self.questions.is_empty() && (self.cycle.is_some() || self.queue.can_pop())
+        self.questions.is_empty() && self.suspended.is_none() && (self.cycle.is_some() || self.queue.can_pop())
     }
 
     /// Whether an attempt has begun and not left the scheduling cycle.
     pub fn is_in_cycle(&self) -> bool {
-        self.cycle.is_some()
+        self.cycle.is_some() || self.suspended.is_some()
     }
 
     /// Whether a person steps a binding cycle that has not ended.
@@ -288,8 +304,9 @@ impl Scheduler {
 
     fn command(&mut self, command: Command) {
         match command {
-            // An attempt that waits for an extender goes on when the answer comes.
-            Command::ScheduleOne | Command::NextPhase if !self.questions.is_empty() => {}
+            // An attempt that waits for an answer from outside goes on when that comes.
+            Command::ScheduleOne | Command::NextPhase
+                if !self.questions.is_empty() || self.suspended.is_some() => {}
             Command::ScheduleOne => self.schedule_one(),
             Command::NextPhase => {
                 // A binding cycle that cannot go on must not hold the person up.
@@ -298,6 +315,7 @@ impl Scheduler {
                     self.next_phase(true);
                 }
             }
+            Command::GoOn(strand) => self.go_on(&strand),
             Command::Activate(pods) => {
                 let env = self.world.queue_env();
                 self.queue.activate(&env, &pods);
@@ -336,13 +354,6 @@ impl Scheduler {
         self.is_driving = self.cycle.is_some();
     }
 
-    fn let_time_pass(&mut self) {
-        let env = self.world.queue_env();
-        self.queue.flush_backoff_q_completed(&env);
-        self.queue.flush_unschedulable_pods_leftover(&env);
-        self.time_out_waiting_pods();
-    }
-
     fn effect_done(&mut self, id: EffectId, result: Result<(), effect::ApiFailure>) {
         match self.pending_effects.remove(&id) {
             Some(PendingEffect::Bind { uid, plugin }) => self.bind_returned(&uid, plugin, result),
@@ -355,11 +366,10 @@ impl Scheduler {
             Some(PendingEffect::Write { .. }) => {
                 self.note_problem("the outcome of a write came without its object");
             }
-            Some(PendingEffect::ClearNomination) => {
-                if let Err(failure) = result {
-                    self.note_problem(&format!("clearing a nomination: {failure}"));
-                }
+            Some(PendingEffect::ClearNomination { preemptor }) => {
+                self.nomination_cleared(id, &preemptor, result);
             }
+            Some(PendingEffect::Nomination { uid }) => self.nomination_returned(&uid, result),
             Some(PendingEffect::Report { what }) => {
                 if let Err(failure) = result {
                     self.note_problem(&format!("{what}: {failure}"));
@@ -392,8 +402,8 @@ impl Scheduler {
                     self.queue.activate(&env, &pods);
                 }
                 HandleRequest::ActivateAfterCycle(pods) => self.pods_to_activate.extend(pods),
-                HandleRequest::Preempt { preemptor, candidate, plugin } => {
-                    self.prepare_candidate_async(preemptor, candidate, plugin);
+                HandleRequest::Preempt { preemptor, candidate, plugin, is_async } => {
+                    self.prepare_candidate(preemptor, candidate, plugin, is_async);
                 }
                 HandleRequest::Write { pod, plugin, write } => {
                     let id = self.emit(EffectKind::Write(write.clone()));
@@ -503,7 +513,7 @@ impl Scheduler {
     }
 
     fn digest_cycles(&self, digest: &mut Digest) {
-        digest.bool(self.cycle.is_some());
+        digest.bool(self.cycle.is_some()).bool(self.suspended.is_some());
         if let Some(cycle) = &self.cycle {
             digest.str(cycle.queued.uid()).str(cycle.next.as_str()).len(cycle.feasible.len());
             digest.str(cycle.host.as_deref().unwrap_or_default());

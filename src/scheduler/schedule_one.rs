@@ -14,7 +14,7 @@ use crate::framework::{
 
 use super::Scheduler;
 use super::batch::RankedNode;
-use super::cycle::{Cycle, Failure};
+use super::cycle::{Cycle, Failure, Suspended};
 use super::trace::{
     CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace,
     SelectionReason, SelectionTrace,
@@ -32,6 +32,8 @@ enum Next {
     Phase(Phase),
     /// It has failed.
     Failed(Failure, NominatingInfo),
+    /// It has failed, and ends when room is made.
+    Suspended(NominatingInfo),
     /// The scheduling cycle is over and the binding cycle begins.
     Bind,
 }
@@ -80,6 +82,10 @@ impl Scheduler {
             }
             Next::Failed(failure, nominating_info) => {
                 self.handle_scheduling_failure(cycle, failure, &nominating_info);
+                self.start_preemptions();
+            }
+            Next::Suspended(nominating_info) => {
+                self.suspended = Some(Suspended { cycle, nominating_info });
                 self.start_preemptions();
             }
             Next::Bind => self.begin_binding_cycle(cycle),
@@ -470,7 +476,23 @@ impl Scheduler {
         cycle.note(|trace| {
             trace.post_filter = Some(PostFilterTrace { verdicts, nominated_node, evidence });
         });
+        if self.preemption_runs.iter().any(|run| !run.is_async) {
+            return Next::Suspended(nominating_info);
+        }
         Next::Failed(Failure::Fit(self.fit_error(cycle)), nominating_info)
+    }
+
+    /// The victims are out of the way, or cannot be got there: the attempt ends.
+    pub(super) fn resume_after_preemption(&mut self, evicted: Result<(), String>) {
+        let Some(Suspended { mut cycle, mut nominating_info }) = self.suspended.take() else { return };
+        if let Err(reason) = evicted {
+            // What DefaultPreemption makes of it.
+            cycle.diagnosis.post_filter_msg = format!("preemption: {reason}");
+            nominating_info = NominatingInfo::Noop;
+        }
+        let fit_error = self.fit_error(&mut cycle);
+        self.handle_scheduling_failure(cycle, Failure::Fit(fit_error), &nominating_info);
+        self.is_driving = false;
     }
 
     fn pre_score(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {

@@ -177,7 +177,9 @@ impl Scheduler {
                 node: binding.host.clone(),
                 since: binding.since,
                 phase: match binding.stage {
-                    BindingStage::Begin | BindingStage::WaitOnPermit => Phase::WaitOnPermit,
+                    BindingStage::Begin | BindingStage::NominationCalled | BindingStage::WaitOnPermit => {
+                        Phase::WaitOnPermit
+                    }
                     BindingStage::PreBind => Phase::PreBind,
                     BindingStage::Bind | BindingStage::BindCalled => Phase::Bind,
                     BindingStage::PostBind => Phase::PostBind,
