@@ -246,7 +246,11 @@ impl Scheduler {
     }
 
     /// Asks those that are not done yet; `None` while one of them is not.
-    fn ask_pre_bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Option<Result<(), Failure>> {
+    fn ask_pre_bind(
+        &mut self,
+        binding: &mut BindingCycle,
+        framework: &Framework,
+    ) -> Option<Result<(), Failure>> {
         let assumed = assumed(&binding.cycle);
         let mut verdicts = Vec::new();
         if binding.has_pre_bind_work {

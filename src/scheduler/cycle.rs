@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::api::{Str, Time};
 use crate::framework::runtime::ScoreOutcome;
 use crate::framework::{
-    CycleState, Diagnosis, FitError, NodeInfo, NominatingInfo, PodInfo, PreFilterResult, QueuedPodInfo, Status,
+    CycleState, Diagnosis, FitError, NodeInfo, NominatingInfo, PodInfo, PreFilterResult, QueuedPodInfo,
+    Status,
 };
 use crate::queue::QueueProfile;
 

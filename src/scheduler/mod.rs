@@ -45,10 +45,10 @@ use crate::config::FeatureGates;
 use crate::framework::extender::Extender;
 use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
-use crate::queue::{HintResult, MoveLogLevel, QueueMove, QueueName, QueueProfile, SchedulingQueue};
+use crate::queue::{MoveLogLevel, QueueName, QueueProfile, SchedulingQueue};
 
 pub use crate::framework::TieBreak;
-pub use crate::queue::QueueOptions;
+pub use crate::queue::{HintAnswer, HintResult, QueueMove, QueueOptions};
 use batch::Batch;
 use cycle::{BindingCycle, Cycle, Suspended};
 use effect::{Effect, EffectId, EffectKind};
@@ -257,7 +257,9 @@ impl Scheduler {
 
     /// Whether an attempt can be made: one is under way, or a pod can be popped.
     pub fn can_schedule(&self) -> bool {
-        self.questions.is_empty() && self.suspended.is_none() && (self.cycle.is_some() || self.queue.can_pop())
+        self.questions.is_empty()
+            && self.suspended.is_none()
+            && (self.cycle.is_some() || self.queue.can_pop())
     }
 
     /// Whether an attempt has begun and not left the scheduling cycle.
@@ -468,9 +470,9 @@ impl Scheduler {
     fn collect_moves(&mut self) {
         let at = self.world.now;
         for entry in self.queue.take_moves() {
-            let (pod, text) = match entry {
+            let (pod, text) = match &entry {
                 QueueMove::Entered { pod, queue, event } => {
-                    (pod, format!("to {} by {}", queue_name(queue), event.label()))
+                    (pod.clone(), format!("to {} by {}", queue_name(*queue), event.label()))
                 }
                 QueueMove::Judged { pod, event, answers, strategy, .. } => {
                     let answers: Vec<String> = answers
@@ -481,10 +483,10 @@ impl Scheduler {
                             HintResult::Error(error) => format!("{} Queue ({error})", answer.plugin),
                         })
                         .collect();
-                    (pod, format!("{}: {} => {strategy}", event.label(), answers.join(", ")))
+                    (pod.clone(), format!("{}: {} => {strategy}", event.label(), answers.join(", ")))
                 }
             };
-            self.journal.add_move(QueueMoveLine { at, pod, text });
+            self.journal.add_move(QueueMoveLine { at, pod, text, entry });
         }
     }
 

@@ -80,7 +80,8 @@ impl Scheduler {
         is_async: bool,
     ) {
         let victims = candidate.victims.pods.iter().map(|victim| &victim.pod);
-        let mut first: VecDeque<Arc<Pod>> = victims.filter(|victim| !victim.is_terminating()).cloned().collect();
+        let mut first: VecDeque<Arc<Pod>> =
+            victims.filter(|victim| !victim.is_terminating()).cloned().collect();
         let last = if is_async { first.pop_back() } else { None };
         if is_async {
             if last.is_none() {
@@ -232,7 +233,8 @@ impl Scheduler {
 
     fn preempt_next(&mut self, run: &mut PreemptionRun) {
         let victim = run.first.pop_front();
-        let Some(victim) = victim.or_else(|| if run.active.is_empty() { run.last.take() } else { None }) else {
+        let Some(victim) = victim.or_else(|| if run.active.is_empty() { run.last.take() } else { None })
+        else {
             return;
         };
         self.preempt_pod(run, victim);

@@ -234,6 +234,7 @@ impl Scheduler {
             by_extenders: BTreeMap::new(),
             start_index: self.next_start_node_index,
             n_to_find: 0,
+            node_hint: cycle.node_hint.clone(),
             nominated_node: None,
         };
         if cycle.trace.is_some() {

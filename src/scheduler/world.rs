@@ -11,7 +11,9 @@ use crate::framework::extender::Extender;
 use crate::framework::pod_group::PodGroupStates;
 use crate::framework::preemption::PreemptionState;
 use crate::framework::runtime::waiting_pods::WaitingPods;
-use crate::framework::{Answers, Framework, Handle, HandleRequest, PluginStates, RequestOptions, Snapshot, TieBreak};
+use crate::framework::{
+    Answers, Framework, Handle, HandleRequest, PluginStates, RequestOptions, Snapshot, TieBreak,
+};
 use crate::queue::{Nominator, QueueEnv, QueueProfile};
 
 /// The readable part of the scheduler.

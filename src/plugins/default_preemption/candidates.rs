@@ -114,9 +114,9 @@ pub fn pick_candidate(
         ([], _) => return None,
         ([only], _) => *only,
         (several, TieBreak::Random) => *several.get(rng.borrow_mut().below(several.len()))?,
-        (several, TieBreak::ByName) => {
-            *several.iter().min_by_key(|index| candidates.get(**index).map(|candidate| &candidate.node_name))?
-        }
+        (several, TieBreak::ByName) => *several
+            .iter()
+            .min_by_key(|index| candidates.get(**index).map(|candidate| &candidate.node_name))?,
     };
     Some((index, criterion))
 }
@@ -229,7 +229,8 @@ mod tests {
         let equal =
             [candidate("a", 0, &[(9, 0)]), candidate("b", 0, &[(9, 0)]), candidate("c", 0, &[(10, 0)])];
         let rng = RefCell::new(Rng::new(7));
-        let picks: Vec<_> = (0..64).map(|_| pick_candidate(&equal, NOW, TieBreak::Random, &rng).unwrap()).collect();
+        let picks: Vec<_> =
+            (0..64).map(|_| pick_candidate(&equal, NOW, TieBreak::Random, &rng).unwrap()).collect();
         assert!(picks.contains(&(0, Criterion::Random)) && picks.contains(&(1, Criterion::Random)));
         assert!(!picks.iter().any(|(index, _)| *index == 2));
         assert_eq!(pick_candidate(&[], NOW, TieBreak::Random, &rng), None);
