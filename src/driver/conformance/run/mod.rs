@@ -343,8 +343,12 @@ impl Run<'_> {
                 self.stage.do_deed();
             }
         }
+        let trace = self.stage.scheduler.view().cycle;
+        self.stage.attempted = trace.as_ref().map(|trace| trace.pod_key());
+        self.stage.do_deeds();
+        self.stage.attempted = None;
         self.stage.settle();
-        if let Some(trace) = self.stage.scheduler.view().cycle {
+        if let Some(trace) = trace {
             let line = format!(
                 "  cycle {} attempt={} from={}",
                 trace.pod_key(),
