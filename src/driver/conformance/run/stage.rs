@@ -255,6 +255,10 @@ impl Stage {
         let takes = self.slow.remove(&(verb.to_owned(), pod.clone())).filter(|takes| !takes.is_zero());
         let Some(takes) = takes else { return false };
         self.lines.add(format!("{what} begins"));
+        if self.scheduler.is_in_cycle() {
+            // The attempt waits for it, and the clock with it.
+            return false;
+        }
         self.under_way.push(Slow { due: cut_to_millis(self.now) + takes, id, call: call() });
         true
     }
