@@ -397,9 +397,6 @@ impl Scheduler {
         let handle = self.world.handle(framework);
         let start = start.checked_rem(n).unwrap_or(0);
         for i in (start..n).chain(0..start) {
-            if feasible.len() == n_to_find {
-                break;
-            }
             let position = match positions {
                 None => i,
                 Some(positions) => positions.get(i).copied().unwrap_or(usize::MAX),
@@ -415,6 +412,11 @@ impl Scheduler {
             } else {
                 Status::SUCCESS
             };
+            // As upstream, it is the first node too many that ends the search: what is turned down before it counts as
+            // looked at.
+            if status.is_success() && feasible.len() == n_to_find {
+                break;
+            }
             if let Some(verdict) = evidence.verdicts.get_mut(position) {
                 *verdict = if status.is_success() {
                     NodeVerdict::Feasible
