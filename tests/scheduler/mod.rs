@@ -7,3 +7,4 @@ mod extenders;
 mod gang;
 mod not_built;
 mod preemption;
+mod writes;
