@@ -5,6 +5,11 @@
 //! doing what came after. An operation that differs from what was done next begins a branch; what was done then stays
 //! where it was. Checkpoints are spaced by what it costs to do again what lies between them, and thinned as they age.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what it costs to do something again is measured; only the spacing of checkpoints depends on it"
+)]
+
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::time::{Duration as Elapsed, Instant};
@@ -25,7 +30,7 @@ pub trait Machine: Clone {
 }
 
 /// What came of an operation.
-pub struct Done<M: Machine + ?Sized> {
+pub struct Done<M: Machine> {
     /// What came from outside.
     pub outside: M::Outside,
     /// What is kept about it.
@@ -314,6 +319,7 @@ impl<M: Machine> History<M> {
 }
 
 #[cfg(test)]
+#[expect(clippy::expect_used, reason = "tests")]
 mod tests {
     use proptest::prelude::*;
 

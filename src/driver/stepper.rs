@@ -86,9 +86,9 @@ impl Stepper {
             SessionCommand::Advance(advance) => self.advance(advance),
             SessionCommand::Edit(edit) => self.edit(edit),
             SessionCommand::Back(to) => self.back(to),
-            SessionCommand::ToEnd => self.to_end(),
-            SessionCommand::ToElapsed(elapsed) => self.to_elapsed(elapsed),
-            SessionCommand::ToBranch(branch) => self.to_branch(branch),
+            SessionCommand::ToEnd => self.go_to_end(),
+            SessionCommand::ToElapsed(elapsed) => self.go_to_elapsed(elapsed),
+            SessionCommand::ToBranch(branch) => self.go_to_branch(branch),
             SessionCommand::Quit => return false,
         }
         self.report_problems();
@@ -198,20 +198,20 @@ impl Stepper {
         self.say(NoticeLevel::Info, format!("{what} {key} was changed {by}, {at} after the start"));
     }
 
-    fn to_end(&mut self) {
+    fn go_to_end(&mut self) {
         self.run_state = RunState::Paused;
         if !self.rewind.go_to_end() {
             self.say(NoticeLevel::Info, "this is the last moment that is known");
         }
     }
 
-    fn to_elapsed(&mut self, elapsed: Duration) {
+    fn go_to_elapsed(&mut self, elapsed: Duration) {
         self.run_state = RunState::Paused;
         let at = self.simulator().start() + elapsed;
         self.rewind.go_to_time(at);
     }
 
-    fn to_branch(&mut self, branch: usize) {
+    fn go_to_branch(&mut self, branch: usize) {
         self.run_state = RunState::Paused;
         if !self.rewind.go_to_branch(branch) {
             let last = self.moment().n_branches.saturating_sub(1);
@@ -244,7 +244,7 @@ impl Stepper {
         let until = match (self.run_state, self.speed) {
             (RunState::Paused, _) => return,
             (RunState::Running, Speed::Times(n)) => {
-                self.played_to = self.played_to + wall.saturating_mul(n);
+                self.played_to += wall.saturating_mul(n);
                 Some(self.played_to)
             }
             (RunState::RunningToOutcome, _) | (RunState::Running, Speed::Max) => None,
