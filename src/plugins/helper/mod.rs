@@ -3,6 +3,7 @@
 //!
 //! Follows `pkg/scheduler/framework/plugins/helper` and parts of `pkg/scheduler/util`.
 
+pub mod csi_translation;
 pub mod normalize_score;
 pub mod objects;
 pub mod shape_score;
