@@ -77,6 +77,13 @@ impl Scheduler {
     /// for it. Most kinds are events to nobody: plugins look them up when they need them.
     fn tell_of(&mut self, action: ActionType, old: Option<&Object>, new: Option<&Object>) {
         let resource = match old.or(new).map(Object::kind) {
+            Some(Kind::PersistentVolume) => EventResource::PersistentVolume,
+            Some(Kind::PersistentVolumeClaim) => EventResource::PersistentVolumeClaim,
+            Some(Kind::StorageClass) => EventResource::StorageClass,
+            Some(Kind::CSINode) => EventResource::CsiNode,
+            Some(Kind::CSIDriver) => EventResource::CsiDriver,
+            Some(Kind::CSIStorageCapacity) => EventResource::CsiStorageCapacity,
+            Some(Kind::VolumeAttachment) => EventResource::VolumeAttachment,
             Some(Kind::DeviceClass) => EventResource::DeviceClass,
             Some(Kind::PodGroup) if self.options.gates.is_enabled(Gate::GenericWorkload) => {
                 EventResource::PodGroup
