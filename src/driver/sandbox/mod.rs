@@ -10,3 +10,4 @@ pub mod sample;
 pub mod simulator;
 pub mod storage_defaults;
 pub mod unbuilt;
+mod writes;
