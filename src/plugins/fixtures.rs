@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::api::manifest::{Source, load};
 use crate::api::objects::{Node, Pod};
 use crate::api::{Object, Str};
 use crate::framework::testing::TestWorld;
@@ -71,6 +72,24 @@ pub fn world(nodes: &[&str], pods: &[&str]) -> TestWorld {
         world.objects.insert(Object::Node(Arc::clone(node)));
     }
     world.snapshot = Snapshot::new(infos.into_iter().map(Arc::new).collect());
+    world
+}
+
+/// Everything that a multi-document manifest holds; nodes with the pods that name them make the snapshot.
+pub fn world_of(manifest: &str) -> TestWorld {
+    let source = Source { name: "test".to_owned(), text: manifest.to_owned() };
+    let mut world = TestWorld::default();
+    for object in load(&[source]).unwrap().objects {
+        world.objects.insert(object);
+    }
+    let nodes = world.objects.nodes.values().map(|node| {
+        let mut info = NodeInfo::with_node(Arc::clone(node));
+        for pod in world.objects.pods.values().filter(|pod| pod.spec.node_name == node.metadata.name) {
+            info.add_pod(Arc::new(PodInfo::new(Arc::clone(pod))));
+        }
+        Arc::new(info)
+    });
+    world.snapshot = Snapshot::new(nodes.collect());
     world
 }
 

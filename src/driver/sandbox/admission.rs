@@ -13,6 +13,7 @@ use crate::api::objects::{
 use crate::api::{NamespacedName, Object, Quantity, Str, Time};
 
 use super::api::ApiError;
+use super::storage_defaults::default_storage;
 
 /// The scheduler that a pod gets which names none.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -45,7 +46,7 @@ pub fn admit(object: Object, classes: &PriorityClasses<'_>, now: Time) -> Result
             default_namespace(&mut namespace);
             Ok(namespace.into())
         }
-        other => Ok(other),
+        other => Ok(default_storage(other)),
     }
 }
 
@@ -243,7 +244,8 @@ fn raise(list: &mut ResourceList, to: ResourceList) {
     }
 }
 
-fn round_up(list: &mut ResourceList) {
+/// Brings amounts to the scale in which the API keeps them.
+pub(super) fn round_up(list: &mut ResourceList) {
     for amount in list.values_mut() {
         *amount = Quantity::round_up(*amount, MILLI);
     }

@@ -8,4 +8,6 @@ pub mod api;
 pub mod edits;
 pub mod sample;
 pub mod simulator;
+pub mod storage_defaults;
 pub mod unbuilt;
+mod writes;
