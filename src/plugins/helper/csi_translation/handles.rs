@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::InTreePlugin;
 use super::topology::{BETA_ZONE, ZONE, ZONE_DELIMITER};
-use super::{InTreePlugin, InTreeVolume};
+use crate::api::objects::PersistentVolume;
 use crate::plugins::helper::volumes::text;
 
 /// Stands for what is not known of a disk of GCE.
@@ -33,33 +34,39 @@ pub(super) fn inline(
 }
 
 /// The handle of a persistent volume.
-pub(super) fn persistent(volume: &InTreeVolume<'_>) -> Result<String, String> {
-    match volume.plugin {
+pub(super) fn persistent(
+    plugin: InTreePlugin,
+    source: &Value,
+    volume: &PersistentVolume,
+) -> Result<String, String> {
+    match plugin {
         InTreePlugin::GcePersistentDisk => {
-            let label =
-                |key: &str| volume.labels.get(key).map(|value| &**value).filter(|value| !value.is_empty());
+            let label = |key: &str| {
+                volume.metadata.labels.get(key).map(|value| &**value).filter(|value| !value.is_empty())
+            };
             let zones: Vec<&str> =
                 label(BETA_ZONE).or_else(|| label(ZONE)).unwrap_or_default().split(ZONE_DELIMITER).collect();
             match zones.as_slice() {
-                [] | [""] => Ok(gce("zones", UNSPECIFIED, volume.source)),
-                [zone] => Ok(gce("zones", zone, volume.source)),
+                [] | [""] => Ok(gce("zones", UNSPECIFIED, source)),
+                [zone] => Ok(gce("zones", zone, source)),
                 _ => {
                     let region = gce_region(&zones)
                         .map_err(|error| format!("failed to get region from zones: {error}"))?;
-                    Ok(gce("regions", &region, volume.source))
+                    Ok(gce("regions", &region, source))
                 }
             }
         }
         InTreePlugin::AzureFile => {
-            let own = volume.source.get("secretNamespace").and_then(Value::as_str);
-            let namespace = own.or(volume.claim_namespace).filter(|namespace| !namespace.is_empty());
+            let own = source.get("secretNamespace").and_then(Value::as_str);
+            let of_claim = volume.spec.claim_ref.as_ref().map(|claim| &*claim.namespace);
+            let namespace = own.or(of_claim).filter(|namespace| !namespace.is_empty());
             let namespace = namespace.ok_or_else(|| {
                 "could not find a secret namespace in PersistentVolumeSource or ClaimRef".to_owned()
             })?;
-            let group = volume.annotations.get(RESOURCE_GROUP).map_or("", |group| group);
-            Ok(azure_file(group, volume.source, volume.name, namespace))
+            let group = volume.metadata.annotations.get(RESOURCE_GROUP).map_or("", |group| group);
+            Ok(azure_file(group, source, &volume.metadata.name, namespace))
         }
-        _ => other(volume.plugin, volume.source),
+        _ => other(plugin, source),
     }
 }
 
@@ -166,20 +173,17 @@ mod tests {
 
     use super::*;
     use crate::api::Str;
-    use crate::api::objects::Labels;
+    use crate::api::objects::ObjectReference;
     use InTreePlugin::{AwsElasticBlockStore, AzureDisk, AzureFile, GcePersistentDisk, Portworx, Vsphere};
 
     fn handle(plugin: InTreePlugin, source: &Value, labels: &[(&str, &str)]) -> Result<String, String> {
-        let labels: Labels = labels.iter().map(|(key, value)| (Str::from(*key), Str::from(*value))).collect();
-        persistent(&InTreeVolume {
-            plugin,
-            source,
-            name: "pv",
-            labels: &labels,
-            annotations: &Labels::new(),
-            claim_namespace: Some("shop"),
-            node_affinity: None,
-        })
+        let mut volume = PersistentVolume::default();
+        volume.metadata.name = Str::from("pv");
+        volume.metadata.labels =
+            labels.iter().map(|(key, value)| (Str::from(*key), Str::from(*value))).collect();
+        let claim = ObjectReference { namespace: Str::from("shop"), ..ObjectReference::default() };
+        volume.spec.claim_ref = Some(claim);
+        persistent(plugin, source, &volume)
     }
 
     fn ok(text: &str) -> Result<String, String> {

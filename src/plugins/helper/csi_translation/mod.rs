@@ -13,7 +13,7 @@ mod topology;
 use serde_json::Value;
 
 use super::volumes::{self, Volume};
-use crate::api::objects::{Labels, NodeSelector};
+use crate::api::objects::{NodeSelector, PersistentVolume};
 
 /// A plugin that was part of Kubernetes and has a CSI driver in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,9 +90,34 @@ impl InTreePlugin {
         Self::ALL.into_iter().find(|plugin| plugin.name() == name)
     }
 
+    /// The plugin whose sources have that field.
+    pub fn by_field(field: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|plugin| plugin.field() == field)
+    }
+
     /// The plugin of an inline volume (`IsInlineMigratable`, `GetInTreePluginNameFromSpec`).
     pub fn of_inline(volume: &Volume) -> Option<Self> {
-        Self::ALL.into_iter().find(|plugin| volumes::has(volume, plugin.field()))
+        let sources = volume.iter().filter(|(_, source)| !source.is_null());
+        sources.filter_map(|(field, _)| Self::by_field(field)).min()
+    }
+
+    /// The plugin of a persistent volume (`IsPVMigratable`, `GetInTreePluginNameFromSpec`).
+    pub fn of_persistent(volume: &PersistentVolume) -> Option<Self> {
+        Self::with_source(volume).map(|(plugin, _)| plugin)
+    }
+
+    fn with_source(volume: &PersistentVolume) -> Option<(Self, &Value)> {
+        let spec = &volume.spec;
+        let source = |plugin| match plugin {
+            Self::GcePersistentDisk => spec.gce_persistent_disk.as_ref(),
+            Self::AwsElasticBlockStore => spec.aws_elastic_block_store.as_ref(),
+            Self::Cinder => spec.cinder.as_ref(),
+            Self::AzureDisk => spec.azure_disk.as_ref(),
+            Self::AzureFile => spec.azure_file.as_ref(),
+            Self::Vsphere => spec.vsphere_volume.as_ref(),
+            Self::Portworx => spec.portworx_volume.as_ref(),
+        };
+        Self::ALL.into_iter().find_map(|plugin| Some((plugin, source(plugin)?)))
     }
 
     /// Whether its volumes are counted and placed as those of its driver (`isCSIMigrationOn` of NodeVolumeLimits and
@@ -127,25 +152,6 @@ pub struct CsiVolume {
     pub node_affinity: Option<NodeSelector>,
 }
 
-/// What the translation reads of a persistent volume.
-#[derive(Clone, Copy, Debug)]
-pub struct InTreeVolume<'a> {
-    /// Which plugin's it is.
-    pub plugin: InTreePlugin,
-    /// Its source.
-    pub source: &'a Value,
-    /// Its name.
-    pub name: &'a str,
-    /// Its labels.
-    pub labels: &'a Labels,
-    /// Its annotations.
-    pub annotations: &'a Labels,
-    /// The namespace of the claim that it is bound to, if it is.
-    pub claim_namespace: Option<&'a str>,
-    /// Its required node affinity.
-    pub node_affinity: Option<&'a NodeSelector>,
-}
-
 /// An inline volume of a pod in that namespace (`TranslateInTreeInlineVolumeToCSI`).
 ///
 /// # Errors
@@ -163,9 +169,13 @@ pub fn inline_to_csi(volume: &Volume, namespace: &str) -> Result<CsiSource, Stri
 /// A persistent volume (`TranslateInTreePVToCSI`).
 ///
 /// # Errors
-/// The source is none that the driver could take.
-pub fn persistent_to_csi(volume: &InTreeVolume<'_>) -> Result<CsiVolume, String> {
-    let volume_handle = handles::persistent(volume)?;
-    let node_affinity = topology::translate(volume.plugin, volume.node_affinity, volume.labels);
-    Ok(CsiVolume { source: CsiSource { driver: volume.plugin.driver(), volume_handle }, node_affinity })
+/// It is none of an in-tree plugin, or the source is none that the driver could take.
+pub fn persistent_to_csi(volume: &PersistentVolume) -> Result<CsiVolume, String> {
+    let (plugin, source) = InTreePlugin::with_source(volume).ok_or_else(|| {
+        format!("could not find in-tree plugin translation logic for {:?}", volume.metadata.name)
+    })?;
+    let volume_handle = handles::persistent(plugin, source, volume)?;
+    let affinity = volume.spec.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
+    let node_affinity = topology::translate(plugin, affinity, &volume.metadata.labels);
+    Ok(CsiVolume { source: CsiSource { driver: plugin.driver(), volume_handle }, node_affinity })
 }
