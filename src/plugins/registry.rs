@@ -64,7 +64,7 @@ const IN_TREE: &[(&str, Factory)] = &[
         made(DefaultPreemption::new(args, context.gates))
     }),
     (names::VOLUME_RESTRICTIONS, |_, _| made(VolumeRestrictions)),
-    (names::NODE_VOLUME_LIMITS, |_, _| made(NodeVolumeLimits)),
+    (names::NODE_VOLUME_LIMITS, |_, context| made(NodeVolumeLimits::new(context.gates))),
     (names::VOLUME_BINDING, |_, context| made(VolumeBinding::new(context.gates))),
     (names::VOLUME_ZONE, |_, _| made(VolumeZone)),
     (names::DYNAMIC_RESOURCES, |_, context| made(DynamicResources::new(context.gates))),

@@ -13,6 +13,7 @@ use crate::api::objects::{
 use crate::api::{NamespacedName, Object, Quantity, Str, Time};
 
 use super::api::ApiError;
+use super::disk_defaults::default_pod_disks;
 use super::storage_defaults::default_storage;
 
 /// The scheduler that a pod gets which names none.
@@ -150,6 +151,7 @@ fn default_pod(pod: &mut Pod, now: Time) {
     if spec.scheduler_name.is_empty() {
         spec.scheduler_name = Str::from(DEFAULT_SCHEDULER);
     }
+    default_pod_disks(pod);
     round_up_pod(pod);
     default_status(pod, now);
 }

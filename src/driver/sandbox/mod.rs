@@ -5,6 +5,7 @@
 
 pub mod admission;
 pub mod api;
+pub mod disk_defaults;
 pub mod edits;
 pub mod sample;
 pub mod simulator;

@@ -9,6 +9,7 @@ use crate::api::Object;
 use crate::api::objects::{CSIDriver, PersistentVolume, PersistentVolumeClaim, StorageClass};
 
 use super::admission::round_up;
+use super::disk_defaults::default_volume_disk;
 
 /// The mode of a volume that names none.
 const FILESYSTEM: &str = "Filesystem";
@@ -44,6 +45,7 @@ fn default_volume(volume: &mut PersistentVolume) {
     set(&mut volume.status.phase, "Pending");
     set(&mut volume.spec.persistent_volume_reclaim_policy, "Retain");
     volume.spec.volume_mode.get_or_insert_with(|| FILESYSTEM.to_owned());
+    default_volume_disk(volume);
     round_up(&mut volume.spec.capacity);
 }
 
