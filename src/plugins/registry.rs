@@ -30,6 +30,7 @@ use super::volume_zone::VolumeZone;
 use crate::config::Gate;
 use crate::config::plugin_args::{
     DefaultPreemptionArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs, NodeResourcesFitArgs,
+    VolumeBindingArgs,
 };
 use crate::config::topology_args::{InterPodAffinityArgs, PodTopologySpreadArgs};
 use crate::framework::Plugin;
@@ -65,7 +66,10 @@ const IN_TREE: &[(&str, Factory)] = &[
     }),
     (names::VOLUME_RESTRICTIONS, |_, _| made(VolumeRestrictions)),
     (names::NODE_VOLUME_LIMITS, |_, context| made(NodeVolumeLimits::new(context.gates))),
-    (names::VOLUME_BINDING, |_, context| made(VolumeBinding::new(context.gates))),
+    (names::VOLUME_BINDING, |args, context| {
+        let args = VolumeBindingArgs::from_value(args, "", context.gates).map_err(text)?;
+        made(VolumeBinding::new(&args, context.gates))
+    }),
     (names::VOLUME_ZONE, |_, _| made(VolumeZone)),
     (names::DYNAMIC_RESOURCES, |_, context| made(DynamicResources::new(context.gates))),
     (names::POD_TOPOLOGY_SPREAD, |args, context| {
