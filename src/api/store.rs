@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::objects::{
     DeviceClass, Namespace, Node, ObjectMeta, Pod, PodDisruptionBudget, PodGroup, PriorityClass, ReplicaSet,
-    ReplicationController, Service, StatefulSet,
+    ReplicationController, ResourceClaim, ResourceClaimTemplate, ResourceSlice, Service, StatefulSet,
 };
 use super::{NamespacedName, Str};
 
@@ -135,6 +135,12 @@ kinds! {
     StatefulSet { field: stateful_sets, api_version: "apps/v1", resource: "statefulsets", namespaced: true },
     /// A class of devices.
     DeviceClass { field: device_classes, api_version: "resource.k8s.io/v1", resource: "deviceclasses", namespaced: false },
+    /// A slice of devices.
+    ResourceSlice { field: resource_slices, api_version: "resource.k8s.io/v1", resource: "resourceslices", namespaced: false },
+    /// A template of claims for devices.
+    ResourceClaimTemplate { field: resource_claim_templates, api_version: "resource.k8s.io/v1", resource: "resourceclaimtemplates", namespaced: true },
+    /// A claim for devices.
+    ResourceClaim { field: resource_claims, api_version: "resource.k8s.io/v1", resource: "resourceclaims", namespaced: true },
     /// A group of pods.
     PodGroup { field: pod_groups, api_version: "scheduling.k8s.io/v1alpha2", resource: "podgroups", namespaced: true },
     /// A node.

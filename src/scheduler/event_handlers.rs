@@ -78,6 +78,8 @@ impl Scheduler {
     fn tell_of(&mut self, action: ActionType, old: Option<&Object>, new: Option<&Object>) {
         let resource = match old.or(new).map(Object::kind) {
             Some(Kind::DeviceClass) => EventResource::DeviceClass,
+            Some(Kind::ResourceClaim) => EventResource::ResourceClaim,
+            Some(Kind::ResourceSlice) => EventResource::ResourceSlice,
             Some(Kind::PodGroup) if self.options.gates.is_enabled(Gate::GenericWorkload) => {
                 EventResource::PodGroup
             }
