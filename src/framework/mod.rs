@@ -5,6 +5,7 @@
 
 pub mod affinity_terms;
 mod cycle_state;
+pub mod device_cel;
 mod diagnosis;
 mod events;
 pub mod extender;
