@@ -4,6 +4,10 @@
 //! their allocation. Pods without claims pass every point as upstream has it; a pod with a claim, or with an extended
 //! resource that a DeviceClass stands behind, gets an error.
 
+mod allocated_devices;
+mod allocator;
+mod device_slices;
+
 use std::sync::Arc;
 
 use super::helper::normalize_score::default_normalize_score;
