@@ -110,6 +110,10 @@ pub enum SessionCommand {
     Pause,
     /// Changes the speed.
     SetSpeed(Speed),
+    /// Takes the next higher speed.
+    Faster,
+    /// Takes the next lower speed.
+    Slower,
     /// Moves simulated time and pauses there.
     Advance(Advance),
     /// Changes the sandbox.

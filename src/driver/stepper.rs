@@ -71,6 +71,8 @@ impl Stepper {
             SessionCommand::Run => self.start(RunState::Running),
             SessionCommand::Pause => self.run_state = RunState::Paused,
             SessionCommand::SetSpeed(speed) => self.speed = speed,
+            SessionCommand::Faster => self.speed = self.speed.faster(),
+            SessionCommand::Slower => self.speed = self.speed.slower(),
             SessionCommand::Advance(advance) => self.advance(advance),
             SessionCommand::Edit(edit) => match self.simulator.edit(&edit) {
                 Ok(said) => self.say(NoticeLevel::Info, said),
@@ -126,10 +128,9 @@ impl Stepper {
     pub fn tick(&mut self, wall: Duration, mut is_over: impl FnMut() -> bool) {
         let target = match (self.run_state, self.speed) {
             (RunState::Paused, _) => return,
-            (RunState::Running | RunState::RunningToOutcome, Speed::Max) => None,
-            (RunState::Running | RunState::RunningToOutcome, Speed::Times(n)) => {
-                Some(self.simulator.now() + wall.saturating_mul(n))
-            }
+            // A person who asks for the outcome does not want to wait for it.
+            (RunState::RunningToOutcome, _) | (RunState::Running, Speed::Max) => None,
+            (RunState::Running, Speed::Times(n)) => Some(self.simulator.now() + wall.saturating_mul(n)),
         };
         match target {
             Some(target) => self.run_until(target, &mut is_over),
@@ -163,6 +164,9 @@ impl Stepper {
                 continue;
             }
             if self.simulator.is_at_rest() {
+                if self.can_reach_the_flush() {
+                    continue;
+                }
                 self.run_state = RunState::Paused;
                 self.say(NoticeLevel::Info, "at rest: nothing moves until something changes; paused");
                 return;
@@ -171,6 +175,16 @@ impl Stepper {
             self.simulator.advance_to(at, |_| true);
             self.stop_at_outcome();
         }
+    }
+
+    /// A person who asks for an outcome gets the one that the flush of unschedulable pods brings, too.
+    fn can_reach_the_flush(&mut self) -> bool {
+        if self.run_state != RunState::RunningToOutcome {
+            return false;
+        }
+        let Some((at, _)) = self.simulator.next_timeout() else { return false };
+        self.simulator.advance_to(at, |_| true);
+        self.simulator.scheduler().can_schedule()
     }
 
     fn stop_at_outcome(&mut self) {
@@ -187,8 +201,8 @@ impl Stepper {
         const TICK_MAX: Duration = Duration::from_millis(100);
         match (self.run_state, self.speed) {
             (RunState::Paused, _) => None,
-            (_, Speed::Max) => Some(Duration::ZERO),
-            (_, Speed::Times(n)) => {
+            (RunState::RunningToOutcome, _) | (_, Speed::Max) => Some(Duration::ZERO),
+            (RunState::Running, Speed::Times(n)) => {
                 Some((CYCLE_INTERVAL / n.max(1)).clamp(Duration::from_millis(16), TICK_MAX))
             }
         }

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use super::api_write::{ApiWrite, WriteResult};
+
 /// What a plugin may keep in a [`CycleState`]: `Debug` is shown to a person who inspects the cycle.
 pub trait StateData: Any + Send + Sync + fmt::Debug {}
 
@@ -36,6 +38,7 @@ pub struct CycleState {
     pub parallel_pre_bind_plugins: BTreeSet<&'static str>,
     /// PreBind plugins whose PreBindPreFlight answered Skip.
     pub skip_pre_bind_plugins: BTreeSet<&'static str>,
+    write_results: Vec<(&'static str, ApiWrite, WriteResult)>,
 }
 
 impl CycleState {
@@ -77,6 +80,18 @@ impl CycleState {
     /// Forgets what is kept under the type `T`.
     pub fn delete<T: StateData>(&mut self) {
         self.entries.retain(|entry| entry.type_id != TypeId::of::<T>());
+    }
+
+    /// What came of a write that the plugin asked for in PreBind; the oldest one that it has not taken yet.
+    pub fn take_write_result(&mut self, plugin: &str) -> Option<(ApiWrite, WriteResult)> {
+        let index = self.write_results.iter().position(|(asked_by, ..)| *asked_by == plugin)?;
+        let (_, write, result) = self.write_results.remove(index);
+        Some((write, result))
+    }
+
+    /// A write that the plugin asked for has an outcome.
+    pub fn put_write_result(&mut self, plugin: &'static str, write: ApiWrite, result: WriteResult) {
+        self.write_results.push((plugin, write, result));
     }
 
     /// Every entry as a person reads it: plugin and contents, in the order of writing.

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{ObjectStore, Rng, Str, Time, Uid};
 
-use super::extender::{Extender, ExtenderAnswer, ExtenderAnswers, ExtenderCall};
+use super::answers::{Answer, Answers, Question};
+use super::api_write::{ApiWrite, WriteResult};
+use super::extender::{Extender, ExtenderAnswer, ExtenderCall};
+use super::plugin_state::{ObjectChange, PluginState, PluginStates};
 use super::pod_group::PodGroupStates;
 use super::pod_info::PodInfo;
 use super::preemption::{Candidate, PreemptionState};
@@ -65,6 +68,19 @@ pub enum HandleRequest {
         /// The plugin that decided so.
         plugin: Str,
     },
+    /// Write to the API. While the pod's PreBind runs, the outcome comes back through
+    /// [`CycleState::take_write_result`](super::CycleState::take_write_result), and PreBind is asked again; at any
+    /// other time nobody waits for it.
+    Write {
+        /// For which pod.
+        pod: Uid,
+        /// Which plugin.
+        plugin: &'static str,
+        /// What is written.
+        write: ApiWrite,
+    },
+    /// Let the rejected pods judge a change that no watch has reported, such as one that is only assumed.
+    TellOf(ObjectChange),
 }
 
 /// What a plugin sees during one call.
@@ -88,8 +104,10 @@ pub struct Handle<'a> {
     pub preemption: &'a PreemptionState,
     /// The extenders, ignorable ones last.
     pub extenders: &'a [Extender],
-    /// Their answers, as far as they are at hand.
-    pub answers: &'a RefCell<ExtenderAnswers>,
+    /// What plugins remember beyond an attempt.
+    pub states: &'a PluginStates,
+    /// Answers from outside, as far as they are at hand.
+    pub answers: &'a RefCell<Answers>,
     /// The core's random numbers.
     pub rng: &'a RefCell<Rng>,
     /// Deeds asked for so far.
@@ -100,7 +118,32 @@ impl Handle<'_> {
     /// Asks an extender. Without an answer the plugin must return at once, with any status: the call is made, and the
     /// plugin is run again from the beginning with the answer at hand.
     pub fn call_extender(&self, call: ExtenderCall) -> Option<ExtenderAnswer> {
-        self.answers.borrow_mut().answer(call)
+        match self.answers.borrow_mut().answer(Question::Extender(call))? {
+            Answer::Extender(answer) => Some(answer),
+            Answer::Write(_) => None,
+        }
+    }
+
+    /// Writes to the API within a scheduling cycle, where the plugin has said that it may
+    /// ([`PostFilterPlugin::may_write`](super::PostFilterPlugin::may_write)). Without an outcome the plugin must return
+    /// at once, with any status: the write is made, and the plugin is run again from the beginning with the outcome at
+    /// hand. It must decide by its [`CycleState`](super::CycleState) alone whether to write, since the objects may
+    /// have changed.
+    pub fn write(&self, write: ApiWrite) -> Option<WriteResult> {
+        match self.answers.borrow_mut().answer(Question::Write(write))? {
+            Answer::Write(result) => Some(result),
+            Answer::Extender(_) => None,
+        }
+    }
+
+    /// Reads a state that a plugin keeps. Absent if none of that type was added.
+    pub fn state<T: PluginState, R>(&self, read: impl FnOnce(&T) -> R) -> Option<R> {
+        self.states.read(read)
+    }
+
+    /// Changes a state that a plugin keeps. Absent if none of that type was added.
+    pub fn change_state<T: PluginState, R>(&self, change: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.states.change(change)
     }
 
     /// Asks for a deed.

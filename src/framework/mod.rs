@@ -4,6 +4,8 @@
 //! plugin of their own needs this module and [`crate::api`] only.
 
 pub mod affinity_terms;
+mod answers;
+pub mod api_write;
 mod cycle_state;
 pub mod device_cel;
 mod diagnosis;
@@ -12,6 +14,7 @@ pub mod extender;
 mod handle;
 mod node_info;
 mod plugin;
+pub mod plugin_state;
 pub mod pod_group;
 mod pod_index;
 mod pod_info;
@@ -26,6 +29,8 @@ pub mod testing;
 pub mod topology;
 
 pub use affinity_terms::{AffinityTerm, PodAffinityTerms, WeightedAffinityTerm};
+pub use answers::{Answer, Answers, Question};
+pub use api_write::{ApiWrite, WriteResult, WriteVerb};
 pub use cycle_state::{CycleState, StateData};
 pub use diagnosis::{Diagnosis, FitError, NodeToStatus};
 pub use events::{
@@ -40,6 +45,7 @@ pub use plugin::{
     PreBindProgress, PreEnqueuePlugin, PreFilterExtensions, PreFilterPlugin, PreFilterResult, PreScorePlugin,
     QueueSortPlugin, ReservePlugin, ScoreExtensions, ScorePlugin, SignFragment, SignPlugin,
 };
+pub use plugin_state::{ObjectChange, PluginState, PluginStates, Told};
 pub use pod_index::{PodClass, PodIndex};
 pub use pod_info::{PodInfo, QueuedPodInfo};
 pub use pod_resources::{PodResources, RequestOptions};

@@ -40,6 +40,7 @@ use super::diagnosis::NodeToStatus;
 use super::events::ClusterEventWithHint;
 use super::handle::Handle;
 use super::node_info::NodeInfo;
+use super::plugin_state::PluginStates;
 use super::pod_group::{Placement, PlacementScore, PodGroupAssignments, PodGroupInfo};
 use super::pod_info::{PodInfo, QueuedPodInfo};
 use super::preemption::PreemptionEvidence;
@@ -56,6 +57,8 @@ macro_rules! accessors {
         pub trait Plugin: Debug + Send + Sync {
             /// The name under which configurations, messages and traces know the plugin.
             fn name(&self) -> &'static str;
+            /// Adds what the plugin remembers from one attempt to the next. Called once when a scheduler is made.
+            fn add_states(&self, _states: &mut PluginStates) {}
             $($(#[$doc])* fn $accessor(&self) -> Option<&dyn $trait> { None })+
         }
     };
@@ -202,6 +205,11 @@ pub trait PostFilterPlugin: Plugin {
         pod: &PodInfo,
         node_to_status: &NodeToStatus,
     ) -> (Option<PostFilterResult>, Status);
+
+    /// Whether it may call [`Handle::write`] for the pod of this state, so that PostFilter can be run again.
+    fn may_write(&self, _state: &CycleState) -> bool {
+        false
+    }
 }
 
 /// Looks at the pod and the feasible nodes once before they are scored.

@@ -4,8 +4,10 @@ use std::cell::RefCell;
 
 use crate::api::{ObjectStore, Rng, Time};
 
-use super::extender::{Extender, ExtenderAnswers};
+use super::answers::Answers;
+use super::extender::Extender;
 use super::handle::{Handle, HandleRequest, NoNominations, PodNominator};
+use super::plugin_state::PluginStates;
 use super::pod_group::PodGroupStates;
 use super::preemption::PreemptionState;
 use super::runtime::Framework;
@@ -32,8 +34,10 @@ pub struct TestWorld {
     pub preemption: PreemptionState,
     /// The extenders.
     pub extenders: Vec<Extender>,
-    /// Their answers.
-    pub answers: RefCell<ExtenderAnswers>,
+    /// What plugins remember.
+    pub states: PluginStates,
+    /// Answers from outside.
+    pub answers: RefCell<Answers>,
     /// The random numbers.
     pub rng: RefCell<Rng>,
     /// What was asked for.
@@ -52,6 +56,7 @@ impl Default for TestWorld {
             waiting_pods: WaitingPods::default(),
             preemption: PreemptionState::default(),
             extenders: Vec::new(),
+            states: PluginStates::default(),
             answers: RefCell::default(),
             rng: RefCell::new(Rng::new(0)),
             requests: RefCell::new(Vec::new()),
@@ -72,6 +77,7 @@ impl TestWorld {
             waiting_pods: &self.waiting_pods,
             preemption: &self.preemption,
             extenders: &self.extenders,
+            states: &self.states,
             answers: &self.answers,
             rng: &self.rng,
             requests: &self.requests,

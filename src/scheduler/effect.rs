@@ -2,7 +2,10 @@
 
 use crate::api::objects::PodCondition;
 use crate::api::{NamespacedName, Str, Uid};
+use crate::framework::ApiWrite;
 use crate::framework::extender::ExtenderCall;
+
+pub use crate::framework::api_write::{ApiFailure, ApiFailureReason};
 
 use super::view::ObjectEvent;
 
@@ -51,27 +54,8 @@ pub enum EffectKind {
     },
     /// Ask an extender. Answered by [`super::input::Input::ExtenderAnswered`].
     CallExtender(ExtenderCall),
+    /// Write an object that a plugin wants written. Answered by [`super::input::Input::Written`].
+    Write(ApiWrite),
     /// Record a Kubernetes Event.
     Event(ObjectEvent),
-}
-
-/// Why a deed failed, as far as the scheduler acts on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ApiFailureReason {
-    /// The object is not there (any more).
-    NotFound,
-    /// The object has changed, or is bound already.
-    Conflict,
-    /// Anything else.
-    Other,
-}
-
-/// The answer of the API to a deed that failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ApiFailure {
-    /// What the scheduler acts on.
-    pub reason: ApiFailureReason,
-    /// The server's words.
-    pub message: String,
 }

@@ -9,7 +9,7 @@ use crate::api::objects::{Node, Pod};
 use crate::api::{Kind, Object};
 use crate::config::Gate;
 use crate::framework::{
-    ActionType, ClusterEvent, EventResource, PodInfo, node_scheduling_properties_change,
+    ActionType, ClusterEvent, EventResource, PodInfo, Told, node_scheduling_properties_change,
     pod_scheduling_properties_change,
 };
 
@@ -27,7 +27,7 @@ impl Scheduler {
         match object {
             Object::Node(node) => self.add_node_to_cache(&node),
             Object::Pod(pod) => self.add_pod(pod),
-            other => self.tell_of(ActionType::ADD, None, Some(&other)),
+            other => self.object_changed(None, Some(&other)),
         }
     }
 
@@ -55,7 +55,7 @@ impl Scheduler {
             }
             _ => {
                 self.world.objects.insert(new.clone());
-                self.tell_of(ActionType::UPDATE, Some(&old), Some(&new));
+                self.object_changed(Some(&old), Some(&new));
             }
         }
     }
@@ -69,13 +69,30 @@ impl Scheduler {
         match object {
             Object::Node(node) => self.delete_node_from_cache(&node),
             Object::Pod(pod) => self.delete_pod(&pod),
-            other => self.tell_of(ActionType::DELETE, Some(&other), None),
+            other => self.object_changed(Some(&other), None),
+        }
+    }
+
+    /// An object that is neither a node nor a pod came, changed or is gone.
+    fn object_changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        match self.world.states.object_changed(&self.world.objects, old, new) {
+            Told::AsReported => self.tell_of(old, new),
+            Told::Instead(changes) => {
+                for (old, new) in changes {
+                    self.tell_of(old.as_ref(), new.as_ref());
+                }
+            }
         }
     }
 
     /// Lets rejected pods judge a change of an object that is neither a node nor a pod, if some plugin has registered
     /// for it. Most kinds are events to nobody: plugins look them up when they need them.
-    fn tell_of(&mut self, action: ActionType, old: Option<&Object>, new: Option<&Object>) {
+    pub(super) fn tell_of(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        let action = match (old, new) {
+            (None, _) => ActionType::ADD,
+            (Some(_), Some(_)) => ActionType::UPDATE,
+            (Some(_), None) => ActionType::DELETE,
+        };
         let resource = match old.or(new).map(Object::kind) {
             Some(Kind::DeviceClass) => EventResource::DeviceClass,
             Some(Kind::ResourceClaim) => EventResource::ResourceClaim,

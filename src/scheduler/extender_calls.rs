@@ -1,19 +1,19 @@
 //! Extenders: the questions that an attempt has for them, and what their answers do to it.
 //!
 //! Mirrors `findNodesThatPassExtenders`, the extender part of `prioritizeNodes` and `extendersBinding` of
-//! `pkg/scheduler/schedule_one.go`. A question is an effect: the phase that needs the answer is given up, and run
-//! again from where it began when the answer has come.
+//! `pkg/scheduler/schedule_one.go`. How questions are asked is told in
+//! `questions.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::api::{Rng, Str};
+use crate::api::Str;
 use crate::framework::extender::ExtenderAnswer;
 use crate::framework::{Framework, NodeInfo, PodInfo, Status};
 
 use super::Scheduler;
 use super::cycle::{BindingCycle, BindingStage, Cycle};
-use super::effect::{EffectId, EffectKind};
+use super::effect::EffectKind;
 use super::pending::PendingEffect;
 use super::trace::{FilterTrace, NodeVerdict};
 
@@ -23,69 +23,7 @@ pub(super) const EXTENDER_NAME: &str = "Extender";
 /// An extender's scores go to 10, a plugin's to 100 (`MaxExtenderPriority`).
 const SCORE_SCALE: i64 = 10;
 
-/// The scheduler as it was when a phase began that may have questions.
-pub(super) struct BeforeQuestions {
-    cycle: Cycle,
-    rng: Rng,
-    next_start_node_index: usize,
-}
-
 impl Scheduler {
-    /// Keeps what a phase may change, where there are extenders.
-    pub(super) fn before_questions(&self, cycle: &Cycle) -> Option<BeforeQuestions> {
-        if self.world.extenders.is_empty() {
-            return None;
-        }
-        self.world.answers.borrow_mut().rewind();
-        Some(BeforeQuestions {
-            cycle: cycle.clone(),
-            rng: self.world.rng.borrow().clone(),
-            next_start_node_index: self.next_start_node_index,
-        })
-    }
-
-    /// Puts the phase back to its beginning if it has questions, and asks them. False if it has none: it is over.
-    pub(super) fn ask_questions(&mut self, before: BeforeQuestions) -> bool {
-        if !self.world.answers.borrow().has_missing() {
-            self.world.answers.borrow_mut().clear();
-            return false;
-        }
-        let calls = self.world.answers.borrow_mut().take_missing();
-        self.world.take_requests();
-        self.world.rng.replace(before.rng);
-        self.next_start_node_index = before.next_start_node_index;
-        self.cycle = Some(before.cycle);
-        for call in calls {
-            let id = self.emit(EffectKind::CallExtender(call.clone()));
-            self.questions.insert(id, None);
-            self.pending_effects.insert(id, PendingEffect::AttemptQuestion(call));
-        }
-        true
-    }
-
-    /// An answer has come. When it is the last one, the phase is run again.
-    pub(super) fn extender_answered(&mut self, id: EffectId, answer: ExtenderAnswer) {
-        match self.pending_effects.remove(&id) {
-            Some(PendingEffect::AttemptQuestion(call)) => {
-                self.questions.insert(id, Some((call, answer)));
-                if self.questions.values().any(Option::is_none) {
-                    return;
-                }
-                let answers = std::mem::take(&mut self.questions);
-                self.world.answers.borrow_mut().add(answers.into_values().flatten());
-                let is_stepped = self.cycle.as_ref().is_some_and(|cycle| cycle.is_stepped);
-                self.next_phase(is_stepped);
-                if self.is_driving {
-                    self.drive();
-                }
-            }
-            Some(PendingEffect::ExtenderBind { uid, extender }) => {
-                self.extender_has_bound(&uid, extender, &answer);
-            }
-            Some(_) | None => {}
-        }
-    }
-
     /// Asks the extenders one after the other which of the nodes they let pass. What they turn down is noted in the
     /// diagnosis; nodes that they drop without a word are not.
     pub(super) fn pass_extenders(

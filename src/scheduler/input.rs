@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Object, Uid};
 
+use crate::framework::WriteResult;
 use crate::framework::extender::ExtenderAnswer;
 
 use super::effect::{ApiFailure, EffectId};
@@ -36,6 +37,13 @@ pub enum Input {
         id: EffectId,
         /// What came back.
         answer: ExtenderAnswer,
+    },
+    /// A write that a plugin wanted has ended.
+    Written {
+        /// Which write.
+        id: EffectId,
+        /// How.
+        result: WriteResult,
     },
     /// Nothing but time: backoffs end, the flush runs, Permit times out.
     Timeout,

@@ -26,6 +26,7 @@ pub mod input;
 mod journal;
 mod pending;
 mod preemption;
+mod questions;
 mod schedule_one;
 pub mod trace;
 pub mod view;
@@ -40,9 +41,9 @@ use crate::api::objects::Pod;
 use crate::api::{Digest, Digestible, ObjectStore, Str, Time, Uid};
 use crate::cache::Cache;
 use crate::config::FeatureGates;
-use crate::framework::extender::{Extender, ExtenderAnswer, ExtenderCall};
+use crate::framework::extender::Extender;
 use crate::framework::runtime::QueueingHintMap;
-use crate::framework::{Framework, HandleRequest, RequestOptions, Snapshot};
+use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
 use crate::queue::{HintResult, MoveLogLevel, QueueMove, QueueName, QueueProfile, SchedulingQueue};
 
 pub use crate::queue::QueueOptions;
@@ -128,7 +129,7 @@ pub struct Scheduler {
     batches: BTreeMap<Str, Batch>,
     cycle: Option<Cycle>,
     /// The questions that the attempt under way waits for, each with its answer once that has come.
-    questions: BTreeMap<EffectId, Option<(ExtenderCall, ExtenderAnswer)>>,
+    questions: BTreeMap<EffectId, Option<(Question, Answer)>>,
     /// Whether the attempt under way goes on by itself once its questions are answered.
     is_driving: bool,
     binding_cycles: Vec<BindingCycle>,
@@ -211,6 +212,7 @@ impl Scheduler {
             Input::Deleted(object) => self.object_deleted(object),
             Input::EffectDone { id, result } => self.effect_done(id, result),
             Input::ExtenderAnswered { id, answer } => self.extender_answered(id, answer),
+            Input::Written { id, result } => self.written(id, result),
             Input::Timeout => {}
             Input::Command(command) => self.command(command),
         }
@@ -348,7 +350,10 @@ impl Scheduler {
                 self.preemption_returned(&preemptor, &victim, result);
             }
             Some(PendingEffect::AttemptQuestion(_) | PendingEffect::ExtenderBind { .. }) => {
-                self.note_problem("the outcome of a call to an extender came without its answer");
+                self.note_problem("the outcome of a call came without its answer");
+            }
+            Some(PendingEffect::Write { .. }) => {
+                self.note_problem("the outcome of a write came without its object");
             }
             Some(PendingEffect::ClearNomination) => {
                 if let Err(failure) = result {
@@ -390,6 +395,11 @@ impl Scheduler {
                 HandleRequest::Preempt { preemptor, candidate, plugin } => {
                     self.prepare_candidate_async(preemptor, candidate, plugin);
                 }
+                HandleRequest::Write { pod, plugin, write } => {
+                    let id = self.emit(EffectKind::Write(write.clone()));
+                    self.pending_effects.insert(id, PendingEffect::Write { uid: pod, plugin, write });
+                }
+                HandleRequest::TellOf((old, new)) => self.tell_of(old.as_ref(), new.as_ref()),
             }
         }
     }
@@ -478,6 +488,7 @@ impl Scheduler {
         self.cache.digest(&mut digest);
         self.world.nominator.digest(&mut digest);
         self.world.pod_groups.digest(&mut digest);
+        self.world.states.digest(&mut digest);
         for batch in self.batches.values() {
             batch.digest(&mut digest);
         }

@@ -1,10 +1,10 @@
 //! Effects whose outcome the core waits for.
 
 use crate::api::{Str, Uid};
-use crate::framework::extender::ExtenderCall;
+use crate::framework::{ApiWrite, Question};
 
 /// What an effect was for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum PendingEffect {
     /// It binds that pod.
     Bind {
@@ -14,13 +14,22 @@ pub(super) enum PendingEffect {
         plugin: &'static str,
     },
     /// It is a question of the attempt under way.
-    AttemptQuestion(ExtenderCall),
+    AttemptQuestion(Question),
     /// It lets an extender bind that pod.
     ExtenderBind {
         /// The pod.
         uid: Uid,
         /// The extender's position in the list.
         extender: usize,
+    },
+    /// It writes what a plugin wants written.
+    Write {
+        /// For which pod.
+        uid: Uid,
+        /// The plugin.
+        plugin: &'static str,
+        /// What is written.
+        write: ApiWrite,
     },
     /// It marks or deletes a victim.
     Preemption {

@@ -47,7 +47,7 @@ impl Scheduler {
             return true;
         };
         let phase = cycle.next;
-        let before = self.before_questions(&cycle);
+        let before = self.before_questions(&cycle, framework);
         let next = match phase {
             Phase::PreFilter => self.pre_filter(&mut cycle, framework),
             Phase::Filter => self.filter(&mut cycle, framework),

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::api::{ObjectStore, Rng, Str, Time};
-use crate::framework::extender::{Extender, ExtenderAnswers};
+use crate::framework::extender::Extender;
 use crate::framework::pod_group::PodGroupStates;
 use crate::framework::preemption::PreemptionState;
 use crate::framework::runtime::waiting_pods::WaitingPods;
-use crate::framework::{Framework, Handle, HandleRequest, RequestOptions, Snapshot};
+use crate::framework::{Answers, Framework, Handle, HandleRequest, PluginStates, RequestOptions, Snapshot};
 use crate::queue::{Nominator, QueueEnv, QueueProfile};
 
 /// The readable part of the scheduler.
@@ -25,7 +25,8 @@ pub(super) struct World {
     pub waiting_pods: WaitingPods,
     pub preemption: PreemptionState,
     pub extenders: Arc<Vec<Extender>>,
-    pub answers: RefCell<ExtenderAnswers>,
+    pub states: PluginStates,
+    pub answers: RefCell<Answers>,
     pub rng: RefCell<Rng>,
     pub requests: RefCell<Vec<HandleRequest>>,
     pub profiles: Arc<BTreeMap<Str, QueueProfile>>,
@@ -42,6 +43,10 @@ impl World {
         seed: u64,
         request_options: RequestOptions,
     ) -> Self {
+        let mut states = PluginStates::default();
+        for plugin in profiles.values().flat_map(|profile| &profile.framework.all) {
+            plugin.add_states(&mut states);
+        }
         Self {
             now: Time::ZERO,
             objects: ObjectStore::default(),
@@ -51,6 +56,7 @@ impl World {
             waiting_pods: WaitingPods::default(),
             preemption: PreemptionState::default(),
             extenders: Arc::new(extenders),
+            states,
             answers: RefCell::default(),
             rng: RefCell::new(Rng::new(seed)),
             requests: RefCell::new(Vec::new()),
@@ -72,6 +78,7 @@ impl World {
             waiting_pods: &self.waiting_pods,
             preemption: &self.preemption,
             extenders: &self.extenders,
+            states: &self.states,
             answers: &self.answers,
             rng: &self.rng,
             requests: &self.requests,

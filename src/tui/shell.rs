@@ -503,8 +503,8 @@ impl Shell {
                 let is_paused = self.world.view.run_state == RunState::Paused;
                 return session(if is_paused { Tell::Run } else { Tell::Pause });
             }
-            Action::Faster => return session(Tell::SetSpeed(self.world.view.speed.faster())),
-            Action::Slower => return session(Tell::SetSpeed(self.world.view.speed.slower())),
+            Action::Faster => return session(Tell::Faster),
+            Action::Slower => return session(Tell::Slower),
             Action::AdvanceToTimeout => return session(Tell::Advance(Advance::ToNextTimeout)),
             Action::AdvanceBy => self.open_input(
                 "advance simulated time",

@@ -7,3 +7,5 @@ mod extenders;
 mod gang;
 mod not_built;
 mod preemption;
+mod stepper;
+mod writes;

@@ -208,7 +208,7 @@ impl Run {
         }
     }
 
-    /// Makes the calls that the core waits for, and those that follow from their answers.
+    /// Makes the calls and writes that the core waits for, and those that follow from their answers.
     fn call_extenders(&mut self, decision: &mut Decision) -> Result<(), CaseError> {
         while let Some(Effect { id, kind }) = self.scheduler.poll_effect() {
             match (kind, &mut self.stage) {
@@ -217,6 +217,9 @@ impl Run {
                     let answer = played.answer.clone();
                     decision.extender_calls.push(ExtenderCalled::of(played));
                     self.scheduler.handle(EPOCH, Input::ExtenderAnswered { id, answer });
+                }
+                (EffectKind::Write(write), _) => {
+                    self.scheduler.handle(EPOCH, Input::Written { id, result: Ok(write.object) });
                 }
                 (kind, _) => self.effects.push_back(Effect { id, kind }),
             }
@@ -233,10 +236,15 @@ impl Run {
             if let EffectKind::Event(_) = kind {
                 continue;
             }
-            if let EffectKind::DeletePod { pod, .. } = kind {
-                evicted.push(pod.to_string());
-            }
-            self.scheduler.handle(EPOCH, Input::EffectDone { id, result: Ok(()) });
+            let input = match kind {
+                EffectKind::Write(write) => Input::Written { id, result: Ok(write.object) },
+                EffectKind::DeletePod { pod, .. } => {
+                    evicted.push(pod.to_string());
+                    Input::EffectDone { id, result: Ok(()) }
+                }
+                _ => Input::EffectDone { id, result: Ok(()) },
+            };
+            self.scheduler.handle(EPOCH, input);
         }
         evicted.sort();
         evicted

@@ -11,6 +11,7 @@ use std::time::{Duration as Elapsed, Instant};
 use serde::Serialize;
 
 use crate::api::{Duration, Object, Time};
+use crate::framework::{ApiWrite, WriteVerb};
 use crate::scheduler::effect::{Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
 use crate::scheduler::{Scheduler, SchedulerOptions};
@@ -134,11 +135,29 @@ impl Bench {
                         effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
                     }
                 }
+                EffectKind::Write(write) => {
+                    self.report_write(&write);
+                    effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
+                    self.handle(Input::Written { id, result: Ok(write.object) });
+                    continue;
+                }
                 EffectKind::PatchPodStatus { .. }
                 | EffectKind::DeletePod { .. }
                 | EffectKind::CallExtender(_) => {}
             }
             self.handle(Input::EffectDone { id, result: Ok(()) });
         }
+    }
+
+    /// The watch reports what was written.
+    fn report_write(&mut self, write: &ApiWrite) {
+        let new = write.object.clone();
+        let old = self.scheduler.objects().get(new.kind(), &new.key());
+        self.handle(match (old, write.verb) {
+            (None, WriteVerb::Delete) => return,
+            (Some(old), WriteVerb::Delete) => Input::Deleted(old),
+            (Some(old), _) => Input::Updated { old, new },
+            (None, _) => Input::Added(new),
+        });
     }
 }

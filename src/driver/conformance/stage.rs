@@ -7,7 +7,7 @@ use crate::api::{ObjectStore, Str};
 use crate::driver::extender::{PlayedAnswer, Player, PlayerError};
 use crate::framework::extender::{Extender, ExtenderAnswer, ExtenderCall};
 use crate::framework::preemption::Candidate;
-use crate::framework::{Handle, NodeInfo, PodInfo, Status};
+use crate::framework::{Answer, Handle, NodeInfo, PodInfo, Question, Status};
 use crate::plugins::default_preemption::ask_extenders;
 
 /// What an extender's score of 1 counts beside the scores of plugins.
@@ -109,10 +109,11 @@ impl Stage {
                 handle.answers.borrow_mut().clear();
                 return left.map(|left| (left, was_asked));
             }
-            let calls = handle.answers.borrow_mut().take_missing();
-            for call in calls {
-                let answer = self.answer(&call);
-                handle.answers.borrow_mut().add([(call, answer)]);
+            let questions = handle.answers.borrow_mut().take_missing();
+            for question in questions {
+                let Question::Extender(call) = &question else { continue };
+                let answer = Answer::Extender(self.answer(call));
+                handle.answers.borrow_mut().add([(question, answer)]);
             }
         }
     }

@@ -413,6 +413,11 @@ impl SandboxApi {
         })
     }
 
+    /// The version that the next write gets.
+    pub(super) const fn next_version(&self) -> u64 {
+        self.version + 1
+    }
+
     /// Stores an object under a new version and tells of it.
     pub(super) fn write(&mut self, mut object: Object) {
         self.version += 1;
@@ -451,7 +456,7 @@ fn has_ended(object: &Object) -> bool {
 }
 
 /// The resource with its group, as the server's answers name it.
-fn resource(kind: Kind) -> String {
+pub(super) fn resource(kind: Kind) -> String {
     match kind.api_version().rsplit_once('/') {
         Some((group, _)) => format!("{}.{group}", kind.resource()),
         None => kind.resource().to_owned(),

@@ -9,3 +9,4 @@ pub mod edits;
 pub mod sample;
 pub mod simulator;
 pub mod unbuilt;
+mod writes;

@@ -226,6 +226,13 @@ impl Simulator {
                 self.handle(Input::ExtenderAnswered { id, answer });
                 return;
             }
+            EffectKind::Write(write) => {
+                let result = self.api.carry_out_write(&write, self.now);
+                self.deliver_events();
+                let result = result.map_err(|error| api_failure(&error));
+                self.handle(Input::Written { id, result });
+                return;
+            }
             EffectKind::Bind { pod, uid, node } => self.api.bind(&pod, &uid, &node, self.now),
             EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name } => {
                 self.api.patch_pod_status(&pod, &uid, condition, nominated_node_name, self.now)

@@ -4,7 +4,6 @@
 //! an [`ExtenderCall`], which the core hands out as an effect and the driver performs; what came of it returns as
 //! an [`ExtenderAnswer`]. When an extender is asked, and what follows from its answer, is the scheduler's affair.
 
-mod answers;
 mod from_config;
 mod go_json;
 mod results;
@@ -13,7 +12,6 @@ mod schema;
 mod tests;
 mod wire;
 
-pub use answers::ExtenderAnswers;
 pub use go_json::is_complete;
 
 use std::collections::{BTreeMap, BTreeSet};

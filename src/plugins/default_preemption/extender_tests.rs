@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::tests::{cluster, pending, post_filter};
 use crate::framework::extender::{Extender, ExtenderAnswer};
-use crate::framework::{Code, HandleRequest, Status};
+use crate::framework::{Answer, Code, HandleRequest, Question, Status};
 
 fn extender(name: &str, node_cache_capable: bool, ignorable: bool) -> Extender {
     Extender {
@@ -56,10 +56,11 @@ fn attempt(extenders: Vec<Extender>, answers: &[ExtenderAnswer]) -> Outcome {
             });
             return Outcome { status, taken, sent };
         }
-        for call in missing {
+        for question in missing {
+            let Question::Extender(call) = &question else { unreachable!("{question:?}") };
             let answer = answers[sent.len()].clone();
             sent.push(serde_json::from_str(&call.body).unwrap());
-            world.answers.borrow_mut().add([(call, answer)]);
+            world.answers.borrow_mut().add([(question, Answer::Extender(answer))]);
         }
     }
 }
