@@ -9,30 +9,7 @@ use crate::api::objects::{
 };
 use crate::api::quantity::Format;
 use crate::api::{Quantity, Str};
-
-/// Amounts by the name of the capacity.
-pub type ConsumedCapacity = BTreeMap<Str, Quantity>;
-
-/// Adds amounts to amounts.
-pub fn add_capacity(sum: &mut ConsumedCapacity, more: &ConsumedCapacity) {
-    for (name, amount) in more {
-        sum.entry(name.clone()).and_modify(|sum| *sum += *amount).or_insert(*amount);
-    }
-}
-
-/// Takes amounts from amounts; what is not there is left out.
-pub fn subtract_capacity(sum: &mut ConsumedCapacity, less: &ConsumedCapacity) {
-    for (name, amount) in less {
-        if let Some(sum) = sum.get_mut(name) {
-            *sum -= *amount;
-        }
-    }
-}
-
-/// Whether nothing is consumed.
-pub fn is_empty_capacity(consumed: &ConsumedCapacity) -> bool {
-    consumed.values().all(|amount| amount.is_zero())
-}
+use crate::plugins::helper::devices::ConsumedCapacity;
 
 /// Whether a request can be served beside what is consumed already (`CmpRequestOverCapacity`). A request for a
 /// capacity that the device does not have cannot.

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::allocated_devices::AllocatedState;
 use super::pools::Pool;
 use crate::api::Quantity;
 use crate::api::objects::{Counter, Device};
+use crate::plugins::helper::devices::AllocatedState;
 
 /// Amounts by counter set and counter.
 type CounterSets<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Quantity>>;

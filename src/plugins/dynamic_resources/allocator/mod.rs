@@ -17,16 +17,16 @@ pub mod request;
 mod result;
 mod search;
 
+use std::fmt;
 use std::sync::Arc;
 
 pub use pools::Pool;
 
-use super::allocated_devices::AllocatedState;
-use super::device_slices::DeviceSlices;
+use crate::api::Duration;
 use crate::api::objects::{AllocationResult, Node, ResourceClaim};
-use crate::api::{Duration, ObjectStore};
 use crate::config::{FeatureGates, Gate};
 use crate::framework::device_cel::SelectorCache;
+use crate::plugins::helper::devices::{AllocatedState, DeviceClasses, DeviceSlices};
 use search::Search;
 
 /// How many devices a claim can have at most (`AllocationResultsMaxSize`).
@@ -88,8 +88,8 @@ pub enum AllocateError {
     Failed(String),
 }
 
-/// Finds devices for claims.
-#[derive(Clone, Debug)]
+/// Finds devices for claims. Its answers depend on nothing but what is in it.
+#[derive(Clone)]
 pub struct Allocator {
     /// What is in force.
     pub features: Features,
@@ -97,10 +97,21 @@ pub struct Allocator {
     pub allocated: AllocatedState,
     /// The devices.
     pub slices: Arc<DeviceSlices>,
+    /// The classes of devices.
+    pub classes: Arc<DeviceClasses>,
     /// The compiled selectors.
     pub selectors: SelectorCache,
     /// How many steps a search may take.
     pub max_steps: u64,
+}
+
+impl fmt::Debug for Allocator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Allocator")
+            .field("features", &self.features)
+            .field("max_steps", &self.max_steps)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The steps that a search may take in this time; 0 stands for no limit.
@@ -119,12 +130,11 @@ impl Allocator {
     /// See [`AllocateError`].
     pub fn allocate(
         &self,
-        objects: &ObjectStore,
         node: &Node,
         claims: &[Arc<ResourceClaim>],
     ) -> Result<Option<Vec<AllocationResult>>, AllocateError> {
         let pools = pools::gather_pools(&self.slices, node, self.features)?;
-        let mut search = Search::new(self, objects, node, claims, &pools);
+        let mut search = Search::new(self, node, claims, &pools);
         search.validate()?;
         if search.run()? {
             return search.into_results(node).map(Some);

@@ -8,12 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::super::allocated_devices::PoolId;
-use super::super::device_slices::{DeviceSlices, IndexedSlice};
 use super::{AllocateError, Features};
 use crate::api::Str;
 use crate::api::node_selector::NodeSelector;
 use crate::api::objects::{self, CounterSet, Device, Node, ResourceSlice};
+use crate::plugins::helper::devices::{DeviceSlices, IndexedSlice, PoolId};
 
 /// A slice, shared by all cycles.
 pub(super) type SliceRef<'a> = &'a Arc<IndexedSlice>;

@@ -6,20 +6,17 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::capacity::{
-    ConsumedCapacity, add_capacity, capacity_for_request, has_capacity_left, is_empty_capacity,
-    subtract_capacity,
-};
+use super::capacity::{capacity_for_request, has_capacity_left};
 use super::constraints::Constraint;
 use super::counters::Counters;
 use super::pools::{Pool, device_matches};
 use super::request::{ALL, EXACT_COUNT, Request};
 use super::{AllocateError, Allocator, Features, MAX_DEVICES};
 use crate::api::objects::{Device, DeviceClass, DeviceTaint, DeviceToleration, Node, ResourceClaim};
-use crate::api::{NamespacedName, ObjectStore};
 use crate::framework::device_cel::{CompileError, DeviceSelector};
-use crate::plugins::dynamic_resources::allocated_devices::DeviceId;
-use crate::plugins::dynamic_resources::device_slices::IndexedSlice;
+use crate::plugins::helper::devices::{
+    ConsumedCapacity, DeviceId, IndexedSlice, add_capacity, is_empty_capacity, subtract_capacity,
+};
 
 /// A device that may be taken.
 #[derive(Clone, Copy, Debug)]
@@ -143,7 +140,6 @@ enum Next {
 #[derive(Debug)]
 pub(super) struct Search<'s> {
     allocator: &'s Allocator,
-    objects: &'s ObjectStore,
     node: &'s Node,
     pub claims: &'s [Arc<ResourceClaim>],
     pools: &'s [Pool<'s>],
@@ -164,7 +160,6 @@ pub(super) struct Search<'s> {
 impl<'s> Search<'s> {
     pub(super) fn new(
         allocator: &'s Allocator,
-        objects: &'s ObjectStore,
         node: &'s Node,
         claims: &'s [Arc<ResourceClaim>],
         pools: &'s [Pool<'s>],
@@ -189,7 +184,6 @@ impl<'s> Search<'s> {
         let n = candidates.len();
         Self {
             allocator,
-            objects,
             node,
             claims,
             pools,
@@ -296,7 +290,7 @@ impl<'s> Search<'s> {
         if name.is_empty() {
             return failed(": missing device class name (unsupported request type?)".to_owned());
         }
-        let Some(class) = self.objects.device_classes.get(&NamespacedName::cluster(name.clone())) else {
+        let Some(class) = self.allocator.classes.get(name) else {
             return failed(format!(
                 ": could not retrieve device class {name}: deviceclass.resource.k8s.io {name:?} not found"
             ));

@@ -4,9 +4,10 @@
 //! remembered beyond an attempt: they depend on nothing but slice and selector.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::allocated_devices::PoolId;
+use super::allocated::PoolId;
 use crate::api::Str;
 use crate::api::objects::{Device, DeviceAttribute, ResourceSlice};
 use crate::framework::device_cel::{self, Attribute, DeviceSelector, EvalError};
@@ -110,11 +111,17 @@ fn attribute(value: &DeviceAttribute) -> Attribute {
 type ByName = BTreeMap<Str, Arc<IndexedSlice>>;
 
 /// All slices.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct DeviceSlices {
     on_node: BTreeMap<Str, ByName>,
     shared: ByName,
     by_pool: BTreeMap<PoolId, ByName>,
+}
+
+impl fmt::Debug for DeviceSlices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceSlices({})", self.iter().count())
+    }
 }
 
 impl DeviceSlices {

@@ -7,9 +7,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use super::allocator::capacity::{ConsumedCapacity, add_capacity, is_empty_capacity, subtract_capacity};
 use crate::api::objects::{DeviceRequestAllocationResult, ResourceClaim, ResourceSlice};
-use crate::api::{Digest, Digestible, Str, Uid};
+use crate::api::{Digest, Digestible, Quantity, Str, Uid};
+
+/// Amounts by the name of the capacity.
+pub type ConsumedCapacity = BTreeMap<Str, Quantity>;
+
+/// Adds amounts to amounts.
+pub fn add_capacity(sum: &mut ConsumedCapacity, more: &ConsumedCapacity) {
+    for (name, amount) in more {
+        sum.entry(name.clone()).and_modify(|sum| *sum += *amount).or_insert(*amount);
+    }
+}
+
+/// Takes amounts from amounts; what is not there is left out.
+pub fn subtract_capacity(sum: &mut ConsumedCapacity, less: &ConsumedCapacity) {
+    for (name, amount) in less {
+        if let Some(sum) = sum.get_mut(name) {
+            *sum -= *amount;
+        }
+    }
+}
+
+/// Whether nothing is consumed.
+pub fn is_empty_capacity(consumed: &ConsumedCapacity) -> bool {
+    consumed.values().all(|amount| amount.is_zero())
+}
 
 /// Driver and name of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
