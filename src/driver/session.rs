@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use super::sandbox::simulator::Simulator;
 use super::stepper::Stepper;
-use crate::api::{Duration, NamespacedName, Str};
+use crate::api::{Duration, Kind, NamespacedName, Str};
 use crate::scheduler::view::View;
 
 /// How fast simulated time goes while the session runs, in thousandths of wall-clock speed.
@@ -73,6 +73,13 @@ pub enum Edit {
     },
     /// Deletes a pod.
     DeletePod(NamespacedName),
+    /// Deletes an object of another kind, such as a claim.
+    Delete {
+        /// The kind.
+        kind: Kind,
+        /// The object.
+        key: NamespacedName,
+    },
     /// Deletes a node; its pods go with it.
     DeleteNode(Str),
     /// `kubectl cordon`.

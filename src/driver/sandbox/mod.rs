@@ -5,6 +5,8 @@
 
 pub mod admission;
 pub mod api;
+pub mod controllers;
+pub mod deletion;
 pub mod disk_defaults;
 pub mod edits;
 pub mod sample;
