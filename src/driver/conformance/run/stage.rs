@@ -22,6 +22,8 @@ use super::test_plugins::Calls;
 
 /// The clock moves by this before whatever happens.
 const TICK: Duration = Duration::from_micros(1);
+/// How long a write takes: what is looked at once a second from then on is never looked at on a tick.
+const CALL: Duration = Duration::from_nanos(1);
 /// How often a status patch is tried while the server has trouble (`retry.DefaultBackoff`).
 const PATCH_TRIES: usize = 4;
 /// How long it is waited between the tries.
@@ -126,7 +128,11 @@ impl Stage {
 
     /// Gives the scheduler an input at the present time.
     pub fn handle(&mut self, input: Input) {
-        self.scheduler.handle(self.now, input);
+        self.handle_at(self.now, input);
+    }
+
+    fn handle_at(&mut self, now: Time, input: Input) {
+        self.scheduler.handle(now, input);
         self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
         for line in self.scheduler.moves_after(self.n_moves) {
             self.lines.add(lines::queue_move(&line.entry));
@@ -219,7 +225,10 @@ impl Stage {
                     self.lines.add(line);
                 }
                 let result = self.api.carry_out_write(&write, self.now);
-                self.handle(Input::Written { id, result: result.map_err(|error| api_failure(&error)) });
+                self.handle_at(
+                    self.now + CALL,
+                    Input::Written { id, result: result.map_err(|error| api_failure(&error)) },
+                );
             }
             EffectKind::Bind { pod, node, .. } => {
                 let what = format!("bind {pod} -> {node}");
