@@ -10,6 +10,7 @@ use crate::driver::extender::{PlayedAnswer, Player, PlayerError};
 use crate::driver::sandbox::admission::PriorityClasses;
 use crate::driver::sandbox::api::{ApiError, WatchEvent};
 use crate::framework::extender::{Extender, ExtenderCall, ExtenderVerb};
+use crate::plugins::names;
 use crate::scheduler::Scheduler;
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectId, EffectKind};
 use crate::scheduler::input::{Command, Input};
@@ -22,8 +23,9 @@ use super::test_plugins::Calls;
 
 /// The clock moves by this before whatever happens.
 const TICK: Duration = Duration::from_micros(1);
-/// How long a write takes: what is looked at once a second from then on is never looked at on a tick.
-const CALL: Duration = Duration::from_nanos(1);
+/// How long the calls before PreBind and in it take: what is looked at once a second from then on is never looked at
+/// on a tick.
+const CALL: Duration = Duration::from_nanos(2);
 /// How often a status patch is tried while the server has trouble (`retry.DefaultBackoff`).
 const PATCH_TRIES: usize = 4;
 /// How long it is waited between the tries.
@@ -148,7 +150,9 @@ impl Stage {
         loop {
             self.do_deeds();
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
-            if turn.has_waited {
+            // Plugins of kube-scheduler's own go on without a turn.
+            let is_own = |plugin: &str| names::ALL.contains(&plugin);
+            if turn.has_waited && !turn.waited_in.is_some_and(is_own) {
                 self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));
