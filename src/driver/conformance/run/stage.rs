@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::api::{Duration, NamespacedName, Object, Str, Time};
+use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
 use crate::driver::extender::{PlayedAnswer, Player, PlayerError};
 use crate::driver::sandbox::admission::PriorityClasses;
 use crate::driver::sandbox::api::{ApiError, WatchEvent};
@@ -80,6 +80,8 @@ pub(super) struct Stage {
     pub extenders: Option<Extenders>,
     calls: Calls,
     effects: VecDeque<Effect>,
+    /// Changes of volumes by the writes of one PreBind, which the reference delivers after those of claims.
+    held_back: Vec<WatchEvent>,
     under_way: Vec<Slow>,
     n_moves: u64,
     /// The pod of the attempt whose consequences are being dealt with.
@@ -101,6 +103,7 @@ impl Stage {
             extenders,
             calls,
             effects: VecDeque::new(),
+            held_back: Vec::new(),
             under_way: Vec::new(),
             n_moves: 0,
             attempted: None,
@@ -175,13 +178,24 @@ impl Stage {
     pub fn do_deeds(&mut self) {
         loop {
             self.deliver();
-            let Some(effect) = self.effects.pop_front() else { return };
-            self.carry_out(effect);
+            if let Some(effect) = self.effects.pop_front() {
+                self.carry_out(effect);
+            } else if self.held_back.is_empty() {
+                return;
+            } else {
+                let events = std::mem::take(&mut self.held_back);
+                self.deliver_all(events);
+            }
         }
     }
 
     fn deliver(&mut self) {
-        for event in self.api.take_events() {
+        let events = self.api.take_events();
+        self.deliver_all(events);
+    }
+
+    fn deliver_all(&mut self, events: Vec<WatchEvent>) {
+        for event in events {
             self.handle(match event {
                 WatchEvent::Added(object) => Input::Added(object),
                 WatchEvent::Modified { old, new } => Input::Updated { old, new },
@@ -201,7 +215,7 @@ impl Stage {
         self.handle(Input::Timeout);
         self.settle();
         for pod in self.api.ended(self.graceful, self.now) {
-            if self.api.delete(crate::api::Kind::Pod, &pod).is_ok() {
+            if self.api.delete(Kind::Pod, &pod).is_ok() {
                 self.settle();
             }
         }
@@ -229,6 +243,9 @@ impl Stage {
                     self.lines.add(line);
                 }
                 let result = self.api.carry_out_write(&write, self.now);
+                if write.object.kind() == Kind::PersistentVolume {
+                    self.held_back.extend(self.api.take_events());
+                }
                 self.handle_at(
                     self.now + CALL,
                     Input::Written { id, result: result.map_err(|error| api_failure(&error)) },
