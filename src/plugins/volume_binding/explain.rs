@@ -161,12 +161,11 @@ pub fn explain_match(
     let csi_node = drivers_of(&claims, objects, node);
     let bound = claims.bound.iter().map(|bound| explain_bound(bound, node, csi_node));
     let mut all: Vec<ClaimExplanation> = bound.collect();
-    let (volumes, error) = match claims.find_on(node, csi_node) {
-        Ok(found) => (found.volumes, None),
-        Err(error) => (PodVolumes::default(), Some(error)),
-    };
+    // What fails is told with the claim that it fails for.
+    let found = claims.find_on(node, csi_node).ok().map(|found| found.volumes);
+    let (has_failed, volumes) = (found.is_none(), found.unwrap_or_default());
     let scene = Scene { node, objects, state, profile, claims: &claims, volumes: &volumes };
-    let outcomes = scene.outcomes(error);
+    let outcomes = scene.outcomes(has_failed);
     for (delayed, outcome) in claims.delayed.iter().zip(outcomes) {
         all.push(scene.explain_delayed(delayed, outcome));
     }
@@ -204,7 +203,7 @@ struct Scene<'a> {
 
 impl Scene<'_> {
     /// What becomes of each delayed claim.
-    fn outcomes(&self, error: Option<String>) -> Vec<ClaimOutcome> {
+    fn outcomes(&self, has_failed: bool) -> Vec<ClaimOutcome> {
         let node_name = self.node.name();
         let mut outcomes = vec![ClaimOutcome::NotReached; self.claims.delayed.len()];
         let mut is_elsewhere = false;
@@ -217,7 +216,7 @@ impl Scene<'_> {
                 *outcome = ClaimOutcome::Failed(error.clone());
             }
         }
-        if is_elsewhere || error.is_some() {
+        if is_elsewhere || has_failed {
             return outcomes;
         }
         let selected = self.claims.delayed.iter().enumerate().filter(|(_, one)| one.selected_node.is_some());

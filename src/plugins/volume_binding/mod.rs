@@ -302,9 +302,8 @@ impl PreBindPlugin for VolumeBinding {
         }
         if data.reserved.is_none() {
             // A profile without the plugin at Reserve goes by what Filter has found, if that has anything to bind.
-            let found = match find_on_named(handle, data, node_name) {
-                Ok(Some(found)) => found,
-                Ok(None) | Err(_) => return done(no_volumes_for(node_name)),
+            let Ok(Some(found)) = find_on_named(handle, data, node_name) else {
+                return done(no_volumes_for(node_name));
             };
             if found.bindings.is_empty() {
                 let text = format!("failed to get cached bindings for pod {:?}", pod.pod.key().to_string());
