@@ -9,7 +9,6 @@ use crate::api::objects::{DeviceClass, Pod, RESOURCE_DEVICE_CLASS_PREFIX};
 use crate::config::{FeatureGates, Gate};
 use crate::framework::resource::is_extended_resource_name;
 use crate::framework::{PodResources, RequestOptions};
-use crate::plugins::helper::volumes::{EPHEMERAL, MIGRATED, PERSISTENT_VOLUME_CLAIM, has};
 
 /// What is to be told about the waiting pods of a cluster, a sentence each; nothing if all that they use is built.
 pub fn notes(objects: &ObjectStore, gates: &FeatureGates) -> Vec<String> {
@@ -19,7 +18,6 @@ pub fn notes(objects: &ObjectStore, gates: &FeatureGates) -> Vec<String> {
         let found = [
             ("devices behind extended resources", uses_devices(pod, objects, gates)),
             ("resource claims", !pod.spec.resource_claims.is_empty()),
-            ("volumes", uses_volumes(pod)),
         ];
         for (what, _) in found.iter().filter(|(_, is_used)| *is_used) {
             *uses.entry(what).or_default() += 1;
@@ -48,12 +46,6 @@ pub fn notes(objects: &ObjectStore, gates: &FeatureGates) -> Vec<String> {
 
 fn counted(pods: usize, many: &'static str, one: &'static str) -> (String, &'static str) {
     if pods == 1 { ("1 pod".to_owned(), one) } else { (format!("{pods} pods"), many) }
-}
-
-/// Whether VolumeBinding, VolumeZone, VolumeRestrictions or NodeVolumeLimits would have to look at a volume.
-fn uses_volumes(pod: &Pod) -> bool {
-    let kinds = || [PERSISTENT_VOLUME_CLAIM, EPHEMERAL].into_iter().chain(MIGRATED);
-    pod.spec.volumes.iter().any(|volume| kinds().any(|kind| has(volume, kind)))
 }
 
 /// Whether DynamicResources would have to allocate devices for a resource that the pod requests.
@@ -90,29 +82,20 @@ mod tests {
         notes(&objects, &FeatureGates::parse(gates).unwrap())
     }
 
-    const CLAIM: &str = "{volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}";
     const DEVICE: &str = "{resourceClaims: [{name: gpu, resourceClaimName: g}]}";
 
     #[test]
     fn pods_that_use_what_is_built_are_not_told_of() {
-        let assigned = "{nodeName: a, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}";
-        let empty_dir = "{volumes: [{name: v, emptyDir: {}}]}";
-        assert_eq!(told(&["{}", assigned, empty_dir], ""), [""; 0]);
+        let assigned = "{nodeName: a, resourceClaims: [{name: gpu, resourceClaimName: g}]}";
+        let claim = "{volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}";
+        assert_eq!(told(&["{}", assigned, claim], ""), [""; 0]);
     }
 
     #[test]
-    fn a_pod_counts_once_and_each_of_its_uses_too() {
-        let both = "{volumes: [{name: v, ephemeral: {}}], resourceClaims: [{name: gpu}]}";
-        assert_eq!(
-            told(&[CLAIM, DEVICE, both], ""),
-            [
-                "3 pods to be scheduled get an error from the plugins for what is not built yet: resource claims (2), volumes (2)"
-            ]
-        );
-        assert_eq!(
-            told(&[CLAIM], ""),
-            ["1 pod to be scheduled gets an error from the plugins for what is not built yet: volumes (1)"]
-        );
+    fn pods_that_use_devices_are_told_of() {
+        let ends = "from the plugins for what is not built yet: resource claims";
+        assert_eq!(told(&[DEVICE, DEVICE], ""), [format!("2 pods to be scheduled get an error {ends} (2)")]);
+        assert_eq!(told(&[DEVICE], ""), [format!("1 pod to be scheduled gets an error {ends} (1)")]);
     }
 
     #[test]

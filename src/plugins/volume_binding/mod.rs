@@ -24,7 +24,7 @@ pub use self::assume_cache::{Assumed, VolumeState};
 pub use self::explain::{
     CapacityTried, ClaimExplanation, ClaimOutcome, NotProvisioned, VolumeTried, explain_match,
 };
-pub use self::matching::Mismatch;
+pub use self::matching::{Match, Mismatch, Wanted, is_bound_to};
 pub use self::volumes::{KnownCapacity, KnownVolume, KnownVolumes, Reach};
 
 use self::binder::{Found, PodVolumes, drivers_of};
