@@ -40,6 +40,9 @@ pub use decision::{Answer, Decision, DryRun, ExtenderCalled, PreFilterAnswer, Sc
 
 /// When the clusters' clock starts and stays: 2026-01-01T00:00:00Z.
 pub const EPOCH: Time = Time::from_secs(1_767_225_600);
+/// When the pods are tried. The oracle has a clock of its own, which stands at [`EPOCH`], but preemption and the
+/// time-out of devices read the machine's clock, which is later than anything in a case.
+const WALL_CLOCK: Time = Time::from_secs(1_798_761_600);
 
 /// What a case is made of.
 #[derive(Clone, Debug, Default)]
@@ -221,7 +224,7 @@ impl Case {
         };
         let mut scheduler = Scheduler::new(profiles.collect(), options)?;
         for object in &self.objects {
-            scheduler.handle(EPOCH, Input::Added(object.clone()));
+            scheduler.handle(WALL_CLOCK, Input::Added(object.clone()));
             while scheduler.poll_effect().is_some() {}
         }
         Ok(scheduler)
