@@ -256,6 +256,7 @@ fn read_objects(manifests: &[Source]) -> Result<(Vec<Object>, Vec<NamespacedName
     let mut pending: Vec<NamespacedName> = Vec::new();
     for (kind, object) in loaded.objects.into_iter().map(|object| (object.kind(), object)) {
         let mut object = admit(object, &classes, EPOCH)?;
+        object.metadata_mut().creation_timestamp.get_or_insert(EPOCH);
         let key = object.key();
         // A server lists in the order of the keys in its store, where the two parts of a name are one text.
         let place = (kind as usize, Str::from(format!("{}/{}", key.namespace, key.name)));
