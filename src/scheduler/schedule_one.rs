@@ -19,8 +19,8 @@ use super::Scheduler;
 use super::batch::RankedNode;
 use super::cycle::{Cycle, Failure};
 use super::trace::{
-    CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace,
-    SelectionReason, SelectionTrace,
+    CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PostFilterTrace, ScoreTrace, SelectionReason,
+    SelectionTrace,
 };
 use super::view::ObjectEvent;
 
@@ -123,10 +123,7 @@ impl Scheduler {
                 pod_info: Arc::clone(cycle.pod_info()),
                 attempt: cycle.queued.attempts,
                 queued_for: now - cycle.queued.timestamp,
-                popped_from: match popped.from {
-                    crate::queue::PoppedFrom::ActiveQ => PoppedFrom::ActiveQ,
-                    crate::queue::PoppedFrom::BackoffQ => PoppedFrom::BackoffQ,
-                },
+                popped_from: popped.from,
                 profile: profile_name.clone(),
                 snapshot: self.world.snapshot.clone(),
                 phase: Phase::Pop,

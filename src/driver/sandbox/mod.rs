@@ -6,6 +6,7 @@
 pub mod admission;
 pub mod api;
 pub mod edits;
+pub mod ops;
 pub mod sample;
 pub mod simulator;
 pub mod unbuilt;
