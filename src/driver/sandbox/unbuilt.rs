@@ -5,10 +5,8 @@
 use std::collections::BTreeMap;
 
 use crate::api::ObjectStore;
-use crate::api::objects::{DeviceClass, Pod, RESOURCE_DEVICE_CLASS_PREFIX};
+use crate::api::objects::Pod;
 use crate::config::{FeatureGates, Gate};
-use crate::framework::resource::is_extended_resource_name;
-use crate::framework::{PodResources, RequestOptions};
 use crate::plugins::helper::volumes::{EPHEMERAL, MIGRATED, PERSISTENT_VOLUME_CLAIM, has};
 
 /// What is to be told about the waiting pods of a cluster, a sentence each; nothing if all that they use is built.
@@ -16,11 +14,7 @@ pub fn notes(objects: &ObjectStore, gates: &FeatureGates) -> Vec<String> {
     let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut pods, mut members) = (0, 0);
     for pod in objects.pods.values().filter(|pod| !pod.is_assigned() && !pod.is_terminal()) {
-        let found = [
-            ("devices behind extended resources", uses_devices(pod, objects, gates)),
-            ("resource claims", !pod.spec.resource_claims.is_empty()),
-            ("volumes", uses_volumes(pod)),
-        ];
+        let found = [("volumes", uses_volumes(pod))];
         for (what, _) in found.iter().filter(|(_, is_used)| *is_used) {
             *uses.entry(what).or_default() += 1;
         }
@@ -56,21 +50,6 @@ fn uses_volumes(pod: &Pod) -> bool {
     pod.spec.volumes.iter().any(|volume| kinds().any(|kind| has(volume, kind)))
 }
 
-/// Whether DynamicResources would have to allocate devices for a resource that the pod requests.
-fn uses_devices(pod: &Pod, objects: &ObjectStore, gates: &FeatureGates) -> bool {
-    if objects.device_classes.is_empty() || !gates.is_enabled(Gate::DRAExtendedResource) {
-        return false;
-    }
-    let requests = PodResources::with_options(pod, RequestOptions::default().of_spec()).requests;
-    let backed = |name: &str| objects.device_classes.values().any(|class| DeviceClass::backs(class, name));
-    let may_be_devices =
-        |name: &str| is_extended_resource_name(name) || name.starts_with(RESOURCE_DEVICE_CLASS_PREFIX);
-    requests
-        .scalar_resources
-        .iter()
-        .any(|(name, amount)| *amount != 0 && may_be_devices(name) && backed(name))
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
@@ -91,7 +70,6 @@ mod tests {
     }
 
     const CLAIM: &str = "{volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}";
-    const DEVICE: &str = "{resourceClaims: [{name: gpu, resourceClaimName: g}]}";
 
     #[test]
     fn pods_that_use_what_is_built_are_not_told_of() {
@@ -102,12 +80,10 @@ mod tests {
 
     #[test]
     fn a_pod_counts_once_and_each_of_its_uses_too() {
-        let both = "{volumes: [{name: v, ephemeral: {}}], resourceClaims: [{name: gpu}]}";
+        let other = "{volumes: [{name: v, ephemeral: {}}]}";
         assert_eq!(
-            told(&[CLAIM, DEVICE, both], ""),
-            [
-                "3 pods to be scheduled get an error from the plugins for what is not built yet: resource claims (2), volumes (2)"
-            ]
+            told(&[CLAIM, other], ""),
+            ["2 pods to be scheduled get an error from the plugins for what is not built yet: volumes (2)"]
         );
         assert_eq!(
             told(&[CLAIM], ""),

@@ -3,6 +3,7 @@
 //! A resourceVersion or a uid in what is written is a precondition. What is whole in a write replaces the object;
 //! only deletions of the scheduler's own objects come here, so none is graceful.
 
+use crate::api::objects::Pod;
 use crate::api::{Object, Time};
 use crate::framework::{ApiWrite, WriteVerb};
 
@@ -48,7 +49,21 @@ impl SandboxApi {
             self.remove(kind, &key);
             return Ok(old);
         }
-        self.write(write.object.clone());
+        self.write(match (&old, &write.object) {
+            (Object::Pod(was), Object::Pod(is)) if write.verb == WriteVerb::PatchStatus => {
+                patched(was, is).into()
+            }
+            _ => write.object.clone(),
+        });
         self.objects().get(kind, &key).ok_or_else(|| not_found(kind, &key))
     }
+}
+
+/// The pod with what plugins write to its status; all else is the business of others.
+fn patched(was: &Pod, is: &Pod) -> Pod {
+    let mut pod = was.clone();
+    pod.status.extended_resource_claim_status.clone_from(&is.status.extended_resource_claim_status);
+    let claims = &is.status.node_allocatable_resource_claim_statuses;
+    pod.status.node_allocatable_resource_claim_statuses.clone_from(claims);
+    pod
 }
