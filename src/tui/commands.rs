@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::api::{Kind, NamespacedName, Str};
-use crate::driver::session::{Advance, Edit, SessionCommand, SessionView, Speed};
+use crate::driver::session::{Advance, BackTo, Edit, SessionCommand, SessionView, Speed};
 
 use super::action::Action;
 use super::manifest;
@@ -54,6 +54,7 @@ enum Word {
     Theme,
     Speed,
     Taint,
+    Back,
 }
 
 /// A command.
@@ -82,6 +83,22 @@ pub const COMMANDS: &[CommandInfo] = &[
     command("cycle", "", "Do the rest of this attempt, or a whole one", &[], |_, _| {
         session(SessionCommand::StepCycle)
     }),
+    command(
+        "back",
+        "[phase|cycle|start|DURATION]",
+        "Go back, or to that time after the start",
+        &[Word::Back],
+        back,
+    ),
+    command("end", "", "Go on to the last moment that is known", &[], |_, _| session(SessionCommand::ToEnd)),
+    command(
+        "changed",
+        "[pod NS/NAME | node NAME]",
+        "Go back to the last change of a pod or a node",
+        &[Word::Kind],
+        changed,
+    ),
+    command("branch", "N", "Go to the end of a branch; 0 is the first", &[], branch),
     command("outcome", "", "Go on until a pod is bound or rejected", &[], |_, _| {
         session(SessionCommand::RunToOutcome)
     }),
@@ -244,9 +261,9 @@ fn complete_argument(info: &CommandInfo, rest: &str, cx: &CommandCx<'_>) -> Vec<
     };
     let n_done = done.split_whitespace().count();
     let kind = match (info.name, n_done, done) {
-        ("delete", 1, "pod") => Some(Word::Pod),
-        ("delete", 1, "node") => Some(Word::Node),
-        ("delete", 1.., _) => None,
+        ("delete" | "changed", 1, "pod") => Some(Word::Pod),
+        ("delete" | "changed", 1, "node") => Some(Word::Node),
+        ("delete" | "changed", 1.., _) => None,
         _ => info.words.get(n_done).copied(),
     };
     let Some(kind) = kind else { return Vec::new() };
@@ -257,7 +274,8 @@ fn complete_argument(info: &CommandInfo, rest: &str, cx: &CommandCx<'_>) -> Vec<
         .take(2_000)
         .collect();
     ranked.sort();
-    let is_last = n_done + 1 >= info.words.len().max(if info.name == "delete" { 2 } else { 1 });
+    let is_last =
+        n_done + 1 >= info.words.len().max(if matches!(info.name, "delete" | "changed") { 2 } else { 1 });
     ranked
         .into_iter()
         .map(|(_, word)| Candidate {
@@ -274,6 +292,7 @@ fn words(kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
     let plain = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     match kind {
         Word::Kind => plain(&["pod", "node"]),
+        Word::Back => plain(&["phase", "cycle", "start"]),
         Word::Theme => plain(&BUILT_IN),
         Word::Speed => plain(&["1", "2", "10", "60", "600", "max"]),
         Word::Taint => plain(&["key=value:NoSchedule", "key=value:PreferNoSchedule", "key=value:NoExecute"]),
@@ -335,6 +354,38 @@ fn session(command: SessionCommand) -> Result<Deed, String> {
 fn usage(name: &str) -> String {
     let arguments = COMMANDS.iter().find(|info| info.name == name).map_or("", |info| info.arguments);
     format!("write :{name} {arguments}")
+}
+
+fn back(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    session(match arguments {
+        [] | ["phase"] => SessionCommand::Back(BackTo::Phase),
+        ["cycle"] => SessionCommand::Back(BackTo::Cycle),
+        ["start"] => SessionCommand::Back(BackTo::Start),
+        [word] => SessionCommand::ToElapsed(parse_duration(word)?),
+        _ => return Err(usage("back")),
+    })
+}
+
+fn changed(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, String> {
+    let (kind, key) = match arguments {
+        [] => match cx.selected.map(|subject| (subject.pod(), subject.node())) {
+            Some((Some(pod), _)) => (Kind::Pod, pod.clone()),
+            Some((None, Some(node))) => (Kind::Node, NamespacedName::cluster(node.clone())),
+            Some((None, None)) | None => {
+                return Err("neither a pod nor a node is selected: name one".to_owned());
+            }
+        },
+        ["pod" | "po" | "pods", name] => (Kind::Pod, find_pod(name, cx)),
+        ["node" | "no" | "nodes", name] => (Kind::Node, NamespacedName::cluster(*name)),
+        _ => return Err(usage("changed")),
+    };
+    session(SessionCommand::Back(BackTo::Change(kind, key)))
+}
+
+fn branch(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    let [word] = arguments else { return Err(usage("branch")) };
+    let number = word.parse().map_err(|_| format!("{word:?} is not the number of a branch"))?;
+    session(SessionCommand::ToBranch(number))
 }
 
 fn speed(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
@@ -533,6 +584,7 @@ mod tests {
             Arc::new(NodeInfo::with_node(Arc::new(Node { metadata, ..Node::default() })))
         });
         SessionView {
+            moment: Default::default(),
             source: Str::from("sample"),
             run_state: RunState::Paused,
             speed: Speed::Times(1),

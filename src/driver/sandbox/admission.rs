@@ -31,7 +31,7 @@ const MILLI: i32 = -3;
 /// # Errors
 /// A pod that names a priority class which is not there.
 pub fn admit(object: Object, classes: &PriorityClasses<'_>, now: Time) -> Result<Object, ApiError> {
-    let mut object = admit_spec(object, classes)?;
+    let mut object = admit_spec(object, classes, now)?;
     if let Object::Pod(pod) = &mut object {
         default_status(Arc::make_mut(pod), now);
     }
@@ -42,7 +42,7 @@ pub fn admit(object: Object, classes: &PriorityClasses<'_>, now: Time) -> Result
 ///
 /// # Errors
 /// A pod that names a priority class which is not there.
-pub fn admit_spec(object: Object, classes: &PriorityClasses<'_>) -> Result<Object, ApiError> {
+pub fn admit_spec(object: Object, classes: &PriorityClasses<'_>, now: Time) -> Result<Object, ApiError> {
     match object {
         Object::Pod(pod) => {
             let mut pod = Arc::unwrap_or_clone(pod);

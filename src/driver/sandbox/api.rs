@@ -32,6 +32,15 @@ pub enum WatchEvent {
     Deleted(Object),
 }
 
+impl WatchEvent {
+    /// The object as it is now, or was last.
+    pub const fn object(&self) -> &Object {
+        match self {
+            Self::Added(object) | Self::Modified { new: object, .. } | Self::Deleted(object) => object,
+        }
+    }
+}
+
 /// Why a write is refused. The texts are those of the API server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {

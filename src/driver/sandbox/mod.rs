@@ -9,6 +9,7 @@ pub mod controllers;
 pub mod deletion;
 pub mod disk_defaults;
 pub mod edits;
+pub mod ops;
 pub mod sample;
 pub mod simulator;
 pub mod storage_defaults;

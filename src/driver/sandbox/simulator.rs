@@ -48,6 +48,19 @@ pub struct Simulator {
     transport: Arc<dyn ExtenderTransport>,
     /// Absent where only the scheduler acts.
     controllers: Option<Controllers>,
+    /// Notes about the operation under way, if somebody wants them.
+    pub(super) notes: Option<Notes>,
+}
+
+/// What is noted while an operation is done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    /// What extenders have answered.
+    pub answers: Vec<ExtenderAnswer>,
+    /// What they answer, if it is known already.
+    pub known_answers: VecDeque<ExtenderAnswer>,
+    /// The objects that have changed.
+    pub changed: Vec<(Kind, NamespacedName)>,
 }
 
 impl Simulator {
@@ -69,8 +82,8 @@ impl Simulator {
         let (pending, settled): (Vec<_>, Vec<_>) = api.objects().iter().partition(is_pending);
         let effects = VecDeque::new();
         let transport = Arc::new(NoTransport);
-        let controllers = None;
-        let mut simulator = Self { scheduler, api, now: start, start, effects, transport, controllers };
+        let mut simulator =
+            Self { scheduler, api, now: start, start, effects, transport, controllers: None, notes: None };
         for object in settled {
             simulator.handle(Input::Added(object));
         }
@@ -123,6 +136,11 @@ impl Simulator {
         self.now
     }
 
+    /// When simulated time began.
+    pub fn start(&self) -> Time {
+        self.start
+    }
+
     /// Simulated time since the start.
     pub fn elapsed(&self) -> Duration {
         self.now - self.start
@@ -138,8 +156,13 @@ impl Simulator {
         self.step(Command::NextPhase)
     }
 
+    /// Whether a step would do anything.
+    pub fn can_step(&self) -> bool {
+        self.scheduler.can_schedule() || self.scheduler.has_stepped_binding_cycle()
+    }
+
     fn step(&mut self, command: Command) -> bool {
-        let can_step = self.scheduler.can_schedule() || self.scheduler.has_stepped_binding_cycle();
+        let can_step = self.can_step();
         if can_step {
             self.now += TICK;
             self.input(Input::Command(command));
@@ -178,17 +201,26 @@ impl Simulator {
     /// Moves time forward to `to`, with a stop wherever something happens by itself. `at_stop` is called at each
     /// stop and ends the way there by answering false.
     pub fn advance_to(&mut self, to: Time, mut at_stop: impl FnMut(&mut Self) -> bool) {
-        while let Some((at, _)) = self.next_timeout() {
-            if at > to {
-                break;
-            }
-            // A timeout that is not ahead must still not hold time up.
-            self.now = at.max(self.now + TICK);
-            self.let_time_pass();
+        while self.next_timeout().is_some_and(|(at, _)| at <= to) {
+            self.go_to_next_timeout();
             if !at_stop(self) {
                 return;
             }
         }
+        self.let_time_go_to(to);
+    }
+
+    /// Moves time to where something happens by itself next. False if nothing will.
+    pub fn go_to_next_timeout(&mut self) -> bool {
+        let Some((at, _)) = self.next_timeout() else { return false };
+        // A timeout that is not ahead must still not hold time up.
+        self.now = at.max(self.now + TICK);
+        self.let_time_pass();
+        true
+    }
+
+    /// Moves time forward to `to` without a stop on the way.
+    pub fn let_time_go_to(&mut self, to: Time) {
         if to > self.now {
             self.now = to;
             self.let_time_pass();
@@ -250,10 +282,20 @@ impl Simulator {
         }
     }
 
+    fn call_extender(&mut self, call: &ExtenderCall) -> ExtenderAnswer {
+        let Some(notes) = &mut self.notes else { return self.transport.call(call) };
+        let answer = notes.known_answers.pop_front().unwrap_or_else(|| self.transport.call(call));
+        notes.answers.push(answer.clone());
+        answer
+    }
+
     fn deliver_events(&mut self) {
         for event in self.api.take_events() {
             if let Some(controllers) = &mut self.controllers {
                 controllers.observe(&event);
+            }
+            if let Some(notes) = &mut self.notes {
+                notes.changed.push((event.object().kind(), event.object().key()));
             }
             self.handle(watch_input(event));
         }
@@ -263,7 +305,7 @@ impl Simulator {
         let result = match kind {
             EffectKind::Event(_) => return,
             EffectKind::CallExtender(call) => {
-                let answer = self.transport.call(&call);
+                let answer = self.call_extender(&call);
                 self.handle(Input::ExtenderAnswered { id, answer });
                 return;
             }
