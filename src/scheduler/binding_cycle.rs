@@ -60,6 +60,7 @@ impl Scheduler {
             has_pre_bind_work: false,
             ready_since: Some(self.world.now),
             has_waited: false,
+            waited_in: None,
             goes_on: false,
             pre_bind_outcome: None,
             cancelled: None,
@@ -270,6 +271,7 @@ impl Scheduler {
         if binding.has_pre_bind_work {
             let mut is_pending = false;
             let mut previous_is_parallel = true;
+            self.pre_bind_wakeups.remove(assumed.uid());
             for plugin in &framework.plugins.pre_bind {
                 let name = plugin.name();
                 let Some(pre_bind) = plugin.as_pre_bind() else { continue };
@@ -291,8 +293,13 @@ impl Scheduler {
                 match progress {
                     PreBindProgress::Pending { wake_at } => {
                         is_pending = true;
+                        binding.waited_in = Some(name);
                         if let Some(wake_at) = wake_at {
-                            self.pre_bind_wakeups.insert(assumed.uid().clone(), wake_at);
+                            // Of several plugins the one that wants to be asked first decides.
+                            let earliest = self.pre_bind_wakeups.entry(assumed.uid().clone());
+                            earliest
+                                .and_modify(|earliest| *earliest = wake_at.min(*earliest))
+                                .or_insert(wake_at);
                         }
                     }
                     PreBindProgress::Done(status) => {
@@ -325,7 +332,6 @@ impl Scheduler {
             if is_pending {
                 return None;
             }
-            self.pre_bind_wakeups.remove(assumed.uid());
         } else {
             binding.cycle.note(|trace| trace.pre_bind = Some(Vec::new()));
         }

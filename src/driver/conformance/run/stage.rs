@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::api::{Duration, NamespacedName, Object, Str, Time};
+use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
 use crate::driver::extender::{PlayedAnswer, Player, PlayerError};
 use crate::driver::sandbox::admission::PriorityClasses;
 use crate::driver::sandbox::api::{ApiError, WatchEvent};
 use crate::framework::extender::{Extender, ExtenderCall, ExtenderVerb};
+use crate::plugins::names;
 use crate::scheduler::Scheduler;
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectId, EffectKind};
 use crate::scheduler::input::{Command, Input};
@@ -22,6 +23,9 @@ use super::test_plugins::Calls;
 
 /// The clock moves by this before whatever happens.
 const TICK: Duration = Duration::from_micros(1);
+/// How long the calls before PreBind and in it take: what is looked at once a second from then on is never looked at
+/// on a tick.
+const CALL: Duration = Duration::from_nanos(2);
 /// How often a status patch is tried while the server has trouble (`retry.DefaultBackoff`).
 const PATCH_TRIES: usize = 4;
 /// How long it is waited between the tries.
@@ -76,6 +80,8 @@ pub(super) struct Stage {
     pub extenders: Option<Extenders>,
     calls: Calls,
     effects: VecDeque<Effect>,
+    /// Changes of volumes by the writes of one PreBind, which the reference delivers after those of claims.
+    held_back: Vec<WatchEvent>,
     under_way: Vec<Slow>,
     /// The time by which calls are counted: between two stops it is behind the clock.
     moment: Time,
@@ -99,6 +105,7 @@ impl Stage {
             extenders,
             calls,
             effects: VecDeque::new(),
+            held_back: Vec::new(),
             under_way: Vec::new(),
             moment: now,
             n_moves: 0,
@@ -130,7 +137,11 @@ impl Stage {
 
     /// Gives the scheduler an input at the present time.
     pub fn handle(&mut self, input: Input) {
-        self.scheduler.handle(self.now, input);
+        self.handle_at(self.now, input);
+    }
+
+    fn handle_at(&mut self, now: Time, input: Input) {
+        self.scheduler.handle(now, input);
         self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
         for line in self.scheduler.moves_after(self.n_moves) {
             self.lines.add(lines::queue_move(&line.entry));
@@ -146,7 +157,9 @@ impl Stage {
         loop {
             self.do_deeds();
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
-            if turn.has_waited {
+            // Plugins of kube-scheduler's own go on without a turn.
+            let is_own = |plugin: &str| names::ALL.contains(&plugin);
+            if turn.has_waited && !turn.waited_in.is_some_and(is_own) {
                 self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));
@@ -169,13 +182,24 @@ impl Stage {
     pub fn do_deeds(&mut self) {
         loop {
             self.deliver();
-            let Some(effect) = self.effects.pop_front() else { return };
-            self.carry_out(effect);
+            if let Some(effect) = self.effects.pop_front() {
+                self.carry_out(effect);
+            } else if self.held_back.is_empty() {
+                return;
+            } else {
+                let events = std::mem::take(&mut self.held_back);
+                self.deliver_all(events);
+            }
         }
     }
 
     fn deliver(&mut self) {
-        for event in self.api.take_events() {
+        let events = self.api.take_events();
+        self.deliver_all(events);
+    }
+
+    fn deliver_all(&mut self, events: Vec<WatchEvent>) {
+        for event in events {
             self.handle(match event {
                 WatchEvent::Added(object) => Input::Added(object),
                 WatchEvent::Modified { old, new } => Input::Updated { old, new },
@@ -197,7 +221,7 @@ impl Stage {
         self.handle(Input::Timeout);
         self.settle();
         for pod in self.api.ended(self.graceful, self.now) {
-            if self.api.delete(crate::api::Kind::Pod, &pod).is_ok() {
+            if self.api.delete(Kind::Pod, &pod).is_ok() {
                 self.settle();
             }
         }
@@ -225,7 +249,13 @@ impl Stage {
                     self.lines.add(line);
                 }
                 let result = self.api.carry_out_write(&write, self.now);
-                self.handle(Input::Written { id, result: result.map_err(|error| api_failure(&error)) });
+                if write.object.kind() == Kind::PersistentVolume {
+                    self.held_back.extend(self.api.take_events());
+                }
+                self.handle_at(
+                    self.now + CALL,
+                    Input::Written { id, result: result.map_err(|error| api_failure(&error)) },
+                );
             }
             EffectKind::Bind { pod, node, .. } => {
                 let what = format!("bind {pod} -> {node}");
