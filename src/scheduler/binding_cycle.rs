@@ -68,6 +68,9 @@ impl Scheduler {
 
     /// Lets every binding cycle that nobody steps go as far as it can.
     pub(super) fn run_binding_cycles(&mut self) {
+        if self.group.is_some() {
+            return;
+        }
         loop {
             let uids: Vec<Uid> = self
                 .binding_cycles

@@ -1,6 +1,8 @@
 //! What comes out of the core: deeds for the driver to do.
 
-use crate::api::objects::PodCondition;
+use std::sync::Arc;
+
+use crate::api::objects::{Condition, PodCondition, PodGroup};
 use crate::api::{NamespacedName, Str, Uid};
 use crate::framework::ApiWrite;
 use crate::framework::extender::ExtenderCall;
@@ -44,6 +46,15 @@ pub enum EffectKind {
         condition: Option<PodCondition>,
         /// The new `nominatedNodeName`, if it changes; empty clears it.
         nominated_node_name: Option<Str>,
+    },
+    /// PATCH the status of the pod group.
+    PatchPodGroupStatus {
+        /// The group.
+        pod_group: NamespacedName,
+        /// The condition to set.
+        condition: Condition,
+        /// The group as the scheduler knows it, against which the change is made.
+        base: Arc<PodGroup>,
     },
     /// DELETE the pod to make room for another one.
     DeletePod {

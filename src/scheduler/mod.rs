@@ -25,6 +25,8 @@ mod failure;
 pub mod input;
 mod journal;
 mod pending;
+mod pod_group_cycle;
+pub mod pod_group_trace;
 mod preemption;
 mod questions;
 mod schedule_one;
@@ -40,7 +42,7 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Digest, Digestible, ObjectStore, Str, Time, Uid};
 use crate::cache::Cache;
-use crate::config::FeatureGates;
+use crate::config::{FeatureGates, Gate};
 use crate::framework::extender::Extender;
 use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
@@ -53,6 +55,7 @@ use effect::{Effect, EffectId, EffectKind};
 use input::{Command, Input};
 use journal::Journal;
 use pending::PendingEffect;
+use pod_group_cycle::GroupCycle;
 use preemption::PreemptionRun;
 use trace::CycleOutcome;
 use view::{Counts, CycleSummary, ObjectEvent, QueueMoveLine};
@@ -128,6 +131,8 @@ pub struct Scheduler {
     next_start_node_index: usize,
     batches: BTreeMap<Str, Batch>,
     cycle: Option<Cycle>,
+    /// The cycle of a pod group; the attempts of its members are `cycle` while their trial goes on.
+    group: Option<Box<GroupCycle>>,
     /// The questions that the attempt under way waits for, each with its answer once that has come.
     questions: BTreeMap<EffectId, Option<(Question, Answer)>>,
     /// Whether the attempt under way goes on by itself once its questions are answered.
@@ -168,7 +173,9 @@ impl Scheduler {
             }
         }
         let queue_sort = queue_sort.ok_or(SchedulerError::NoProfile)?;
-        let mut queue = SchedulingQueue::new(options.queue.clone(), queue_sort);
+        let has_pod_groups = options.gates.is_enabled(Gate::GenericWorkload);
+        let queue_options = QueueOptions { has_pod_groups, ..options.queue.clone() };
+        let mut queue = SchedulingQueue::new(queue_options, queue_sort);
         queue.set_move_log_level(move_log_level(options.is_tracing));
         Ok(Self {
             world: World::new(
@@ -183,6 +190,7 @@ impl Scheduler {
             next_start_node_index: 0,
             batches: BTreeMap::new(),
             cycle: None,
+            group: None,
             questions: BTreeMap::new(),
             is_driving: false,
             binding_cycles: Vec::new(),
@@ -216,6 +224,7 @@ impl Scheduler {
             Input::Timeout => {}
             Input::Command(command) => self.command(command),
         }
+        self.go_on_with_group();
         self.let_time_pass();
         self.run_binding_cycles();
         self.collect_moves();
@@ -241,12 +250,12 @@ impl Scheduler {
 
     /// Whether an attempt can be made: one is under way, or a pod can be popped.
     pub fn can_schedule(&self) -> bool {
-        self.questions.is_empty() && (self.cycle.is_some() || self.queue.can_pop())
+        self.questions.is_empty() && !self.is_group_blocked() && (self.is_in_cycle() || self.queue.can_pop())
     }
 
     /// Whether an attempt has begun and not left the scheduling cycle.
     pub fn is_in_cycle(&self) -> bool {
-        self.cycle.is_some()
+        self.cycle.is_some() || self.group.is_some()
     }
 
     /// Whether a person steps a binding cycle that has not ended.
@@ -290,10 +299,14 @@ impl Scheduler {
         match command {
             // An attempt that waits for an extender goes on when the answer comes.
             Command::ScheduleOne | Command::NextPhase if !self.questions.is_empty() => {}
+            // One that waits for the calls for a member likewise.
+            Command::ScheduleOne | Command::NextPhase if self.is_group_blocked() => {
+                self.is_driving |= command == Command::ScheduleOne;
+            }
             Command::ScheduleOne => self.schedule_one(),
             Command::NextPhase => {
                 // A binding cycle that cannot go on must not hold the person up.
-                if self.cycle.is_some() || !self.step_binding_cycle() {
+                if self.is_in_cycle() || !self.step_binding_cycle() {
                     self.release_stepped_binding_cycles();
                     self.next_phase(true);
                 }
@@ -319,21 +332,24 @@ impl Scheduler {
     fn schedule_one(&mut self) {
         let had_stepped = self.has_stepped_binding_cycle();
         self.release_stepped_binding_cycles();
-        if self.cycle.is_none() && (had_stepped || !self.next_phase(false)) {
+        if !self.is_in_cycle() && (had_stepped || !self.next_phase(false)) {
             return;
         }
         if let Some(cycle) = &mut self.cycle {
             cycle.is_stepped = false;
+        }
+        if let Some(group) = &mut self.group {
+            group.release();
         }
         self.drive();
     }
 
     /// Does phase after phase until the scheduling cycle is over, or waits for an extender.
     fn drive(&mut self) {
-        while self.cycle.is_some() && self.questions.is_empty() {
+        while self.is_in_cycle() && self.questions.is_empty() && !self.is_group_blocked() {
             self.next_phase(false);
         }
-        self.is_driving = self.cycle.is_some();
+        self.is_driving = self.is_in_cycle();
     }
 
     fn let_time_pass(&mut self) {
@@ -488,6 +504,7 @@ impl Scheduler {
         self.cache.digest(&mut digest);
         self.world.nominator.digest(&mut digest);
         self.world.pod_groups.digest(&mut digest);
+        self.world.snapshot_pod_groups.digest(&mut digest);
         self.world.states.digest(&mut digest);
         for batch in self.batches.values() {
             batch.digest(&mut digest);
@@ -503,7 +520,10 @@ impl Scheduler {
     }
 
     fn digest_cycles(&self, digest: &mut Digest) {
-        digest.bool(self.cycle.is_some());
+        digest.bool(self.cycle.is_some()).bool(self.group.is_some());
+        if let Some(group) = &self.group {
+            group.digest(digest);
+        }
         if let Some(cycle) = &self.cycle {
             digest.str(cycle.queued.uid()).str(cycle.next.as_str()).len(cycle.feasible.len());
             digest.str(cycle.host.as_deref().unwrap_or_default());

@@ -8,6 +8,7 @@ use crate::queue::QueueName;
 
 use super::Scheduler;
 use super::cycle::BindingStage;
+use super::pod_group_trace::GroupTrace;
 use super::trace::{CycleTrace, Phase};
 use super::view::{BindingRow, Counts, QueueRow, View, WaitingRow};
 
@@ -73,6 +74,7 @@ impl Scheduler {
             binding,
             nodes,
             cycle: self.current_trace(),
+            group: self.group_trace(),
             history: Arc::clone(&self.journal.history),
             events: Arc::clone(&self.journal.events),
             moves: Arc::clone(&self.journal.moves),
@@ -92,7 +94,12 @@ impl Scheduler {
 
     /// How many pods wait to be scheduled, those under way included.
     pub fn n_pending(&self) -> usize {
-        self.n_queued() + self.binding_cycles.len() + usize::from(self.cycle.is_some())
+        self.n_queued()
+            + self.binding_cycles.len()
+            + match &self.group {
+                Some(group) => group.n_pending(),
+                None => usize::from(self.cycle.is_some()),
+            }
     }
 
     fn n_queued(&self) -> usize {
@@ -104,7 +111,7 @@ impl Scheduler {
 
     /// Whether something will go on as time passes: an attempt, a binding, a backoff, a wait at Permit, a preemption.
     pub fn is_moving(&self) -> bool {
-        self.cycle.is_some()
+        self.is_in_cycle()
             || !self.binding_cycles.is_empty()
             || !self.preemption_runs.is_empty()
             || !self.pending_effects.is_empty()
@@ -125,6 +132,12 @@ impl Scheduler {
     /// What the last attempt of a pending pod said.
     pub fn last_message(&self, uid: &Uid) -> Option<&Str> {
         self.last_messages.get(uid)
+    }
+
+    /// The evidence of the cycle of a pod group under way, else of the last one.
+    pub fn group_trace(&self) -> Option<Arc<GroupTrace>> {
+        let under_way = self.group.as_ref().and_then(|group| group.trace());
+        under_way.map(|trace| Arc::new(trace.clone())).or_else(|| self.journal.last_group.clone())
     }
 
     /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else

@@ -27,7 +27,7 @@ pub use policy::{
 };
 pub use scheduling::{
     BasicSchedulingPolicy, GangSchedulingPolicy, PodGroup, PodGroupSchedulingConstraints,
-    PodGroupSchedulingPolicy, PodGroupSpec, TopologyConstraint,
+    PodGroupSchedulingPolicy, PodGroupSpec, PodGroupStatus, TopologyConstraint,
 };
 pub use workloads::{LabelledSpec, ReplicaSet, ReplicationController, SelectingSpec, Service, StatefulSet};
 
