@@ -149,6 +149,25 @@ pub enum ConformanceCommand {
     Decide(DecideArgs),
     /// Schedules the pending pods of each cluster and prints what the scheduling cycles cost
     Bench(BenchArgs),
+    /// Plays a script against a cluster and prints what happened, command by command
+    Run(ScriptArgs),
+}
+
+/// `schedscope conformance run`.
+#[derive(Clone, Debug, Args)]
+pub struct ScriptArgs {
+    /// The commands, one a line
+    #[arg(long, value_name = "FILE")]
+    pub script: PathBuf,
+    /// A KubeSchedulerConfiguration, in place of the config.yaml of the folder
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The feature gates that hold.
+    #[command(flatten)]
+    pub gates: GateArgs,
+    /// The folder with cluster.yaml, pending.yaml, config.yaml, and the files that the script names
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// `schedscope conformance bench`.

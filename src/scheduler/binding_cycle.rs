@@ -55,6 +55,9 @@ impl Scheduler {
             stage: BindingStage::Begin,
             next_binder: 0,
             has_pre_bind_work: false,
+            ready_since: Some(self.world.now),
+            has_waited: false,
+            pre_bind_outcome: None,
             cancelled: None,
             cycle,
         };
@@ -64,6 +67,11 @@ impl Scheduler {
             // PreBindPreFlight and the nomination belong to the end of Permit for a person who steps.
             self.advance_binding_cycle(&uid);
         }
+    }
+
+    /// Lets a binding cycle go as far as it can.
+    pub(super) fn go_on_binding(&mut self, uid: &Uid) {
+        while self.advance_binding_cycle(uid) {}
     }
 
     /// Lets every binding cycle that nobody steps go as far as it can.
@@ -115,6 +123,7 @@ impl Scheduler {
         let stage = binding.stage;
         let progress = match stage {
             BindingStage::Begin => self.begin_binding(&mut binding, framework),
+            BindingStage::NominationCalled => Progress::Blocked,
             BindingStage::WaitOnPermit => self.wait_on_permit(&mut binding),
             BindingStage::PreBind => self.pre_bind(&mut binding, framework),
             BindingStage::Bind => self.bind(&mut binding, framework),
@@ -124,7 +133,9 @@ impl Scheduler {
         match progress {
             Progress::Advanced => {
                 let next = match binding.stage {
-                    BindingStage::Begin | BindingStage::WaitOnPermit => Phase::WaitOnPermit,
+                    BindingStage::Begin | BindingStage::NominationCalled | BindingStage::WaitOnPermit => {
+                        Phase::WaitOnPermit
+                    }
                     BindingStage::PreBind => Phase::PreBind,
                     BindingStage::Bind | BindingStage::BindCalled => Phase::Bind,
                     BindingStage::PostBind => Phase::PostBind,
@@ -135,6 +146,7 @@ impl Scheduler {
             }
             Progress::Blocked => {
                 let has_moved = binding.stage != stage;
+                binding.has_waited |= !has_moved;
                 self.binding_cycles.insert(index, binding);
                 has_moved
             }
@@ -168,10 +180,30 @@ impl Scheduler {
         binding.has_pre_bind_work = status.is_success();
         let will_wait = self.world.waiting_pods.get(assumed.uid()).is_some();
         if binding.has_pre_bind_work || will_wait {
-            self.patch_pod(&assumed.pod, None, &NominatingInfo::Override(binding.host.clone()));
+            let nomination = NominatingInfo::Override(binding.host.clone());
+            if let Some(id) = self.patch_pod(&assumed.pod, None, &nomination) {
+                // The cycle goes on when the API has it.
+                let uid = assumed.uid().clone();
+                self.pending_effects.insert(id, PendingEffect::Nomination { uid });
+                binding.stage = BindingStage::NominationCalled;
+                return Progress::Blocked;
+            }
         }
         binding.stage = BindingStage::WaitOnPermit;
         if will_wait { Progress::Advanced } else { self.wait_on_permit(binding) }
+    }
+
+    /// What came of telling where the pod is about to go; nothing depends on it.
+    pub(super) fn nomination_returned(&mut self, uid: &Uid, result: Result<(), ApiFailure>) {
+        if let Err(failure) = result {
+            self.note_problem(&format!("telling where a pod is about to go: {failure}"));
+        }
+        let mut bindings = self.binding_cycles.iter_mut();
+        let Some(binding) = bindings.find(|binding| binding.cycle.queued.uid() == uid) else { return };
+        binding.stage = BindingStage::WaitOnPermit;
+        if !binding.cycle.is_stepped {
+            self.go_on_binding(uid);
+        }
     }
 
     fn wait_on_permit(&mut self, binding: &mut BindingCycle) -> Progress {
@@ -202,6 +234,26 @@ impl Scheduler {
 
     /// Runs the PreBind plugins group by group: those that allow it beside each other, the others alone.
     fn pre_bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
+        let outcome = binding.pre_bind_outcome.take().or_else(|| self.ask_pre_bind(binding, framework));
+        match (outcome, &binding.cancelled) {
+            (None, _) => Progress::Blocked,
+            (Some(Err(failure)), _) => Progress::Failed(failure),
+            // Preempted after all plugins had ended well.
+            (Some(Ok(())), Some(reason)) => Progress::Failed(Failure::Status(Status::error(reason))),
+            (Some(Ok(())), None) => {
+                binding.cycle.note(|trace| trace.phase = Phase::PreBind);
+                binding.stage = BindingStage::Bind;
+                Progress::Advanced
+            }
+        }
+    }
+
+    /// Asks those that are not done yet; `None` while one of them is not.
+    fn ask_pre_bind(
+        &mut self,
+        binding: &mut BindingCycle,
+        framework: &Framework,
+    ) -> Option<Result<(), Failure>> {
         let assumed = assumed(&binding.cycle);
         let mut verdicts = Vec::new();
         if binding.has_pre_bind_work {
@@ -252,7 +304,7 @@ impl Scheduler {
                                 let text = format!("running PreBind plugin {name:?}: {}", status.message());
                                 Status::error(text)
                             };
-                            return Progress::Failed(Failure::Status(status));
+                            return Some(Err(Failure::Status(status)));
                         }
                     }
                 }
@@ -260,18 +312,41 @@ impl Scheduler {
             self.carry_out_requests();
             binding.cycle.note(|trace| trace.pre_bind.get_or_insert_with(Vec::new).extend(verdicts));
             if is_pending {
-                return Progress::Blocked;
+                return None;
             }
             self.pre_bind_wakeups.remove(assumed.uid());
-            if let Some(reason) = &binding.cancelled {
-                return Progress::Failed(Failure::Status(Status::error(reason)));
-            }
         } else {
             binding.cycle.note(|trace| trace.pre_bind = Some(Vec::new()));
         }
-        binding.cycle.note(|trace| trace.phase = Phase::PreBind);
-        binding.stage = BindingStage::Bind;
-        Progress::Advanced
+        Some(Ok(()))
+    }
+
+    /// Asks the PreBind plugins that are not done yet. What they come to is kept until the cycle has its turn.
+    pub(super) fn ask_pre_bind_plugins(&mut self) {
+        let is_asked = |binding: &BindingCycle| {
+            binding.stage == BindingStage::PreBind && binding.has_waited && binding.pre_bind_outcome.is_none()
+        };
+        let uids: Vec<Uid> = self
+            .binding_cycles
+            .iter()
+            .filter(|binding| is_asked(binding))
+            .map(|binding| binding.cycle.queued.uid().clone())
+            .collect();
+        let profiles = Arc::clone(&self.world.profiles);
+        for uid in uids {
+            let Some(index) = self.binding_cycles.iter().position(|b| *b.cycle.queued.uid() == uid) else {
+                continue;
+            };
+            let mut binding = self.binding_cycles.remove(index);
+            if let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) {
+                let due = self.pre_bind_wakeups.get(&uid).copied().unwrap_or(self.world.now);
+                binding.pre_bind_outcome = self.ask_pre_bind(&mut binding, framework);
+                if binding.pre_bind_outcome.is_some() {
+                    binding.ready_since = Some(due.min(self.world.now));
+                }
+            }
+            self.binding_cycles.insert(index, binding);
+        }
     }
 
     fn bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
@@ -336,7 +411,11 @@ impl Scheduler {
         match bind_failure(plugin, status) {
             None => {
                 self.binding_done(&mut binding);
+                let is_stepped = binding.cycle.is_stepped;
                 self.binding_cycles.insert(index, binding);
+                if !is_stepped {
+                    self.go_on_binding(uid);
+                }
             }
             Some(failure) => {
                 let profiles = Arc::clone(&self.world.profiles);
@@ -356,11 +435,11 @@ impl Scheduler {
         match extender.bind_answer(answer) {
             Ok(()) => {
                 self.binding_done(&mut binding);
-                self.binding_cycles.insert(position, binding);
+                self.go_on_after_binder(position, binding);
             }
             Err(_) if extender.ignorable => {
                 binding.stage = BindingStage::Bind;
-                self.binding_cycles.insert(position, binding);
+                self.go_on_after_binder(position, binding);
             }
             Err(text) => {
                 let profiles = Arc::clone(&self.world.profiles);
@@ -369,6 +448,15 @@ impl Scheduler {
                     self.handle_binding_cycle_error(binding, framework, failure);
                 }
             }
+        }
+    }
+
+    fn go_on_after_binder(&mut self, position: usize, binding: BindingCycle) {
+        let uid = binding.cycle.queued.uid().clone();
+        let is_stepped = binding.cycle.is_stepped;
+        self.binding_cycles.insert(position, binding);
+        if !is_stepped {
+            self.go_on_binding(&uid);
         }
     }
 
@@ -462,13 +550,17 @@ impl Scheduler {
                 (deadline <= now).then(|| (deadline, waiting.pod_info.uid().clone(), plugin.clone(), timeout))
             })
             .collect();
-        for (_, uid, plugin, timeout) in late {
+        for (deadline, uid, plugin, timeout) in late {
             let message = format!(
                 "rejected due to timeout after waiting {} at plugin {plugin}",
                 crate::api::time::go_duration(timeout)
             );
             if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
                 waiting.reject(&plugin, &message);
+            }
+            let mut bindings = self.binding_cycles.iter_mut();
+            if let Some(binding) = bindings.find(|binding| *binding.cycle.queued.uid() == uid) {
+                binding.ready_since.get_or_insert(deadline);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::api::objects::{Condition, PodCondition, PodGroup};
+use crate::api::objects::{Condition, Pod, PodCondition, PodGroup};
 use crate::api::{NamespacedName, Str, Uid};
 use crate::framework::ApiWrite;
 use crate::framework::extender::ExtenderCall;
@@ -46,6 +46,8 @@ pub enum EffectKind {
         condition: Option<PodCondition>,
         /// The new `nominatedNodeName`, if it changes; empty clears it.
         nominated_node_name: Option<Str>,
+        /// The pod as the scheduler knows it: the patch is what is to be different from it.
+        base: Arc<Pod>,
     },
     /// PATCH the status of the pod group.
     PatchPodGroupStatus {

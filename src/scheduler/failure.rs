@@ -10,7 +10,7 @@ use crate::framework::{NominatingInfo, PodInfo};
 
 use super::Scheduler;
 use super::cycle::{Cycle, Failure};
-use super::effect::EffectKind;
+use super::effect::{EffectId, EffectKind};
 use super::pending::PendingEffect;
 use super::trace::CycleOutcome;
 use super::view::ObjectEvent;
@@ -104,29 +104,32 @@ impl Scheduler {
         self.finish_trace(cycle, outcome);
     }
 
-    /// Writes a condition and the nomination, where they differ from what the pod has (`updatePod`).
+    /// Writes a condition and the nomination, where they differ from what the pod has (`updatePod`); `None` if
+    /// neither does.
     pub(super) fn patch_pod(
         &mut self,
         pod: &Arc<Pod>,
         condition: Option<PodCondition>,
         nominating_info: &NominatingInfo,
-    ) {
+    ) -> Option<EffectId> {
         let condition = condition.filter(|new| is_new_condition(pod, new));
         let nominated_node_name = match nominating_info {
             NominatingInfo::Override(node) if *node != pod.status.nominated_node_name => Some(node.clone()),
             NominatingInfo::Override(_) | NominatingInfo::Noop => None,
         };
         if condition.is_none() && nominated_node_name.is_none() {
-            return;
+            return None;
         }
         let id = self.emit(EffectKind::PatchPodStatus {
             pod: pod.key(),
             uid: pod.uid().clone(),
             condition,
             nominated_node_name,
+            base: Arc::clone(pod),
         });
         let what = Str::from(format!("updating the status of pod {}", pod.key()));
         self.pending_effects.insert(id, PendingEffect::Report { what });
+        Some(id)
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Journal {
     pub last_trace: Option<Arc<CycleTrace>>,
     /// The last cycle of a pod group that is over.
     pub last_group: Option<Arc<GroupTrace>>,
+    /// How many moves there have been.
+    pub n_moves: u64,
     /// Lines let go.
     pub n_dropped: u64,
 }
@@ -35,6 +37,7 @@ impl Journal {
     }
 
     pub fn add_move(&mut self, line: QueueMoveLine) {
+        self.n_moves += 1;
         self.n_dropped += push_bounded(&mut self.moves, line);
     }
 }

@@ -28,9 +28,11 @@ mod pending;
 mod pod_group_cycle;
 pub mod pod_group_trace;
 mod preemption;
+mod preemptor;
 mod questions;
 mod schedule_one;
 pub mod trace;
+pub mod turns;
 pub mod view;
 mod view_builder;
 mod world;
@@ -46,30 +48,27 @@ use crate::config::{FeatureGates, Gate};
 use crate::framework::extender::Extender;
 use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
-use crate::queue::{HintResult, MoveLogLevel, QueueMove, QueueName, QueueProfile, SchedulingQueue};
+use crate::queue::{MoveLogLevel, QueueName, QueueProfile, SchedulingQueue};
 
-pub use crate::queue::QueueOptions;
+pub use crate::framework::TieBreak;
+pub use crate::queue::{HintAnswer, HintResult, QueueMove, QueueOptions};
+pub use pod_group_cycle::GroupDeed;
 use batch::Batch;
-use cycle::{BindingCycle, Cycle};
+use cycle::{BindingCycle, Cycle, Suspended};
 use effect::{Effect, EffectId, EffectKind};
 use input::{Command, Input};
 use journal::Journal;
 use pending::PendingEffect;
 use pod_group_cycle::GroupCycle;
 use preemption::PreemptionRun;
+use preemptor::Preemptor;
 use trace::CycleOutcome;
+use turns::{Strand, Turns};
 use view::{Counts, CycleSummary, ObjectEvent, QueueMoveLine};
 use world::World;
 
-/// Which of several nodes with the highest total is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum TieBreak {
-    /// One by chance, from the core's own seeded numbers, as kube-scheduler does from its own.
-    #[default]
-    Random,
-    /// The first by name, for comparisons with other implementations.
-    ByName,
-}
+/// The default of `parallelism`.
+const PARALLELISM: usize = 16;
 
 /// What a scheduler is made with.
 #[derive(Clone, Debug)]
@@ -88,6 +87,10 @@ pub struct SchedulerOptions {
     pub gates: FeatureGates,
     /// How ties end.
     pub tie_break: TieBreak,
+    /// How many victims of a preemption are dealt with at the same time (`parallelism`).
+    pub parallelism: usize,
+    /// Who decides when things go on that run beside the attempts.
+    pub turns: Turns,
     /// Whether evidence of attempts is kept. Has no influence on any decision.
     pub is_tracing: bool,
 }
@@ -102,6 +105,8 @@ impl Default for SchedulerOptions {
             is_batching: true,
             gates: FeatureGates::default(),
             tie_break: TieBreak::Random,
+            parallelism: PARALLELISM,
+            turns: Turns::AtOnce,
             is_tracing: true,
         }
     }
@@ -133,6 +138,8 @@ pub struct Scheduler {
     cycle: Option<Cycle>,
     /// The cycle of a pod group; the attempts of its members are `cycle` while their trial goes on.
     group: Option<Box<GroupCycle>>,
+    /// The attempt under way, if it waits until room is made for its pod.
+    suspended: Option<Suspended>,
     /// The questions that the attempt under way waits for, each with its answer once that has come.
     questions: BTreeMap<EffectId, Option<(Question, Answer)>>,
     /// Whether the attempt under way goes on by itself once its questions are answered.
@@ -182,6 +189,7 @@ impl Scheduler {
                 by_name,
                 options.extenders.clone(),
                 options.seed,
+                options.tie_break,
                 RequestOptions::from_gates(&options.gates),
             ),
             queue,
@@ -191,6 +199,7 @@ impl Scheduler {
             batches: BTreeMap::new(),
             cycle: None,
             group: None,
+            suspended: None,
             questions: BTreeMap::new(),
             is_driving: false,
             binding_cycles: Vec::new(),
@@ -225,8 +234,18 @@ impl Scheduler {
             Input::Command(command) => self.command(command),
         }
         self.go_on_with_group();
-        self.let_time_pass();
-        self.run_binding_cycles();
+        match self.options.turns {
+            Turns::AtOnce => {
+                self.go_on(&Strand::BackoffFlush);
+                self.go_on(&Strand::LeftoverFlush);
+                self.time_out_waiting_pods();
+                self.run_binding_cycles();
+            }
+            Turns::OnCommand => {
+                self.time_out_waiting_pods();
+                self.note_turns();
+            }
+        }
         self.collect_moves();
     }
 
@@ -250,12 +269,17 @@ impl Scheduler {
 
     /// Whether an attempt can be made: one is under way, or a pod can be popped.
     pub fn can_schedule(&self) -> bool {
-        self.questions.is_empty() && !self.is_group_blocked() && (self.is_in_cycle() || self.queue.can_pop())
+        !self.is_waiting_in_cycle() && (self.is_in_cycle() || self.queue.can_pop())
     }
 
     /// Whether an attempt has begun and not left the scheduling cycle.
     pub fn is_in_cycle(&self) -> bool {
-        self.cycle.is_some() || self.group.is_some()
+        self.cycle.is_some() || self.suspended.is_some() || self.group.is_some()
+    }
+
+    /// Whether the attempt under way waits for something from outside.
+    fn is_waiting_in_cycle(&self) -> bool {
+        !self.questions.is_empty() || self.suspended.is_some() || self.is_group_blocked()
     }
 
     /// Whether a person steps a binding cycle that has not ended.
@@ -297,8 +321,9 @@ impl Scheduler {
 
     fn command(&mut self, command: Command) {
         match command {
-            // An attempt that waits for an extender goes on when the answer comes.
-            Command::ScheduleOne | Command::NextPhase if !self.questions.is_empty() => {}
+            // An attempt that waits for an answer from outside goes on when that comes.
+            Command::ScheduleOne | Command::NextPhase
+                if !self.questions.is_empty() || self.suspended.is_some() => {}
             // One that waits for the calls for a member likewise.
             Command::ScheduleOne | Command::NextPhase if self.is_group_blocked() => {
                 self.is_driving |= command == Command::ScheduleOne;
@@ -311,6 +336,7 @@ impl Scheduler {
                     self.next_phase(true);
                 }
             }
+            Command::GoOn(strand) => self.go_on(&strand),
             Command::Activate(pods) => {
                 let env = self.world.queue_env();
                 self.queue.activate(&env, &pods);
@@ -346,17 +372,13 @@ impl Scheduler {
 
     /// Does phase after phase until the scheduling cycle is over, or waits for an extender.
     fn drive(&mut self) {
-        while self.is_in_cycle() && self.questions.is_empty() && !self.is_group_blocked() {
+        let is_by_command = self.options.turns == Turns::OnCommand;
+        let mut is_at_member = false;
+        while !is_at_member && self.is_in_cycle() && !self.is_waiting_in_cycle() {
             self.next_phase(false);
+            is_at_member = is_by_command && self.next_group_deed().is_some();
         }
-        self.is_driving = self.is_in_cycle();
-    }
-
-    fn let_time_pass(&mut self) {
-        let env = self.world.queue_env();
-        self.queue.flush_backoff_q_completed(&env);
-        self.queue.flush_unschedulable_pods_leftover(&env);
-        self.time_out_waiting_pods();
+        self.is_driving = self.is_in_cycle() && !is_at_member;
     }
 
     fn effect_done(&mut self, id: EffectId, result: Result<(), effect::ApiFailure>) {
@@ -371,11 +393,10 @@ impl Scheduler {
             Some(PendingEffect::Write { .. }) => {
                 self.note_problem("the outcome of a write came without its object");
             }
-            Some(PendingEffect::ClearNomination) => {
-                if let Err(failure) = result {
-                    self.note_problem(&format!("clearing a nomination: {failure}"));
-                }
+            Some(PendingEffect::ClearNomination { preemptor }) => {
+                self.nomination_cleared(id, &preemptor, result);
             }
+            Some(PendingEffect::Nomination { uid }) => self.nomination_returned(&uid, result),
             Some(PendingEffect::Report { what }) => {
                 if let Err(failure) = result {
                     self.note_problem(&format!("{what}: {failure}"));
@@ -408,8 +429,8 @@ impl Scheduler {
                     self.queue.activate(&env, &pods);
                 }
                 HandleRequest::ActivateAfterCycle(pods) => self.pods_to_activate.extend(pods),
-                HandleRequest::Preempt { preemptor, candidate, plugin } => {
-                    self.prepare_candidate_async(preemptor, candidate, plugin);
+                HandleRequest::Preempt { preemptor, candidate, plugin, is_async } => {
+                    self.prepare_candidate(Preemptor::pod(preemptor), candidate, plugin, is_async);
                 }
                 HandleRequest::Write { pod, plugin, write } => {
                     let id = self.emit(EffectKind::Write(write.clone()));
@@ -474,9 +495,9 @@ impl Scheduler {
     fn collect_moves(&mut self) {
         let at = self.world.now;
         for entry in self.queue.take_moves() {
-            let (pod, text) = match entry {
+            let (pod, text) = match &entry {
                 QueueMove::Entered { pod, queue, event } => {
-                    (pod, format!("to {} by {}", queue_name(queue), event.label()))
+                    (pod.clone(), format!("to {} by {}", queue_name(*queue), event.label()))
                 }
                 QueueMove::Judged { pod, event, answers, strategy, .. } => {
                     let answers: Vec<String> = answers
@@ -487,10 +508,10 @@ impl Scheduler {
                             HintResult::Error(error) => format!("{} Queue ({error})", answer.plugin),
                         })
                         .collect();
-                    (pod, format!("{}: {} => {strategy}", event.label(), answers.join(", ")))
+                    (pod.clone(), format!("{}: {} => {strategy}", event.label(), answers.join(", ")))
                 }
             };
-            self.journal.add_move(QueueMoveLine { at, pod, text });
+            self.journal.add_move(QueueMoveLine { at, pod, text, entry });
         }
     }
 
@@ -520,7 +541,7 @@ impl Scheduler {
     }
 
     fn digest_cycles(&self, digest: &mut Digest) {
-        digest.bool(self.cycle.is_some()).bool(self.group.is_some());
+        digest.bool(self.cycle.is_some()).bool(self.suspended.is_some()).bool(self.group.is_some());
         if let Some(group) = &self.group {
             group.digest(digest);
         }

@@ -39,7 +39,15 @@ pub(super) enum PendingEffect {
         victim: Uid,
     },
     /// It clears the nomination of a less important pod on the node of a preemption.
-    ClearNomination,
+    ClearNomination {
+        /// The preemptor.
+        preemptor: Uid,
+    },
+    /// It tells where a pod is about to go, whose binding cycle goes on afterwards.
+    Nomination {
+        /// The pod.
+        uid: Uid,
+    },
     /// It reports a failed attempt; nothing depends on it.
     Report {
         /// What is said if it fails.

@@ -15,7 +15,7 @@ use crate::framework::{
 
 use super::Scheduler;
 use super::batch::RankedNode;
-use super::cycle::{Cycle, Failure};
+use super::cycle::{Cycle, Failure, Suspended};
 use super::trace::{
     CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace,
     SelectionReason, SelectionTrace,
@@ -33,6 +33,8 @@ pub(super) enum Next {
     Phase(Phase),
     /// It has failed.
     Failed(Failure, NominatingInfo),
+    /// It has failed, and ends when room is made.
+    Suspended(NominatingInfo),
     /// The scheduling cycle is over and the binding cycle begins.
     Bind,
     /// The trial of a member of a pod group is over: it fits, and this is what Permit said.
@@ -86,6 +88,10 @@ impl Scheduler {
                 cycle.next = next;
                 cycle.note(|trace| trace.next = Some(next));
                 self.cycle = Some(cycle);
+            }
+            Next::Suspended(nominating_info) => {
+                self.suspended = Some(Suspended { cycle, nominating_info });
+                self.start_preemptions();
             }
             next if cycle.state.is_pod_group_cycle => self.member_tried(cycle, next),
             Next::Failed(failure, nominating_info) => {
@@ -261,6 +267,7 @@ impl Scheduler {
             by_extenders: BTreeMap::new(),
             start_index: self.next_start_node_index,
             n_to_find: 0,
+            node_hint: cycle.node_hint.clone(),
             nominated_node: None,
         };
         if cycle.trace.is_some() {
@@ -509,7 +516,29 @@ impl Scheduler {
         cycle.note(|trace| {
             trace.post_filter = Some(PostFilterTrace { verdicts, nominated_node, evidence });
         });
+        if self.preemption_runs.iter().any(|run| !run.is_async) {
+            return Next::Suspended(nominating_info);
+        }
         Next::Failed(Failure::Fit(self.fit_error(cycle)), nominating_info)
+    }
+
+    /// The victims are out of the way, or cannot be got there: the attempt ends.
+    pub(super) fn resume_after_preemption(&mut self, evicted: Result<(), String>) {
+        let Some(Suspended { mut cycle, mut nominating_info }) = self.suspended.take() else {
+            return self.room_made_for_group(evicted);
+        };
+        if let Err(reason) = evicted {
+            // What DefaultPreemption makes of it.
+            cycle.diagnosis.post_filter_msg = format!("preemption: {reason}");
+            nominating_info = NominatingInfo::Noop;
+        }
+        let fit_error = self.fit_error(&mut cycle);
+        let failure = Failure::Fit(fit_error);
+        if cycle.state.is_pod_group_cycle {
+            return self.member_tried(cycle, Next::Failed(failure, nominating_info));
+        }
+        self.handle_scheduling_failure(cycle, failure, &nominating_info);
+        self.is_driving = false;
     }
 
     fn pre_score(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::api::objects::Pod;
 use crate::api::{Str, Time, Uid};
+use crate::framework::runtime::waiting_pods::WaitingPods;
 use crate::framework::{NodeInfo, QueuedPodInfo};
 use crate::queue::QueueName;
 
@@ -10,7 +12,7 @@ use super::Scheduler;
 use super::cycle::BindingStage;
 use super::pod_group_trace::GroupTrace;
 use super::trace::{CycleTrace, Phase};
-use super::view::{BindingRow, Counts, QueueRow, View, WaitingRow};
+use super::view::{BindingRow, Counts, QueueMoveLine, QueueRow, View, WaitingRow};
 
 impl Scheduler {
     /// The scheduler as a person sees it now. Costs time in proportion to pending pods and nodes, so a driver makes
@@ -80,6 +82,58 @@ impl Scheduler {
             moves: Arc::clone(&self.journal.moves),
             n_dropped: self.journal.n_dropped,
         }
+    }
+
+    /// The pods whose attempts are not over, in the order in which they were popped.
+    pub fn in_flight_pods(&self) -> Vec<Arc<Pod>> {
+        let pending = self.queue.pending_pods(self.world.now);
+        pending.in_flight.into_iter().map(|in_flight| in_flight.pod).collect()
+    }
+
+    /// The pods that count on a node and are not bound to it yet.
+    pub fn assumed_pods(&self) -> impl Iterator<Item = &Arc<Pod>> {
+        let pods = self.cache.nodes().flat_map(|node| node.pods()).map(|info| &info.pod);
+        pods.filter(|pod| self.cache.is_assumed_pod(pod))
+    }
+
+    /// The nominations: node and pod.
+    pub fn nominations(&self) -> impl Iterator<Item = (&Str, &Arc<Pod>)> {
+        self.world.nominator.iter().map(|(node, info)| (node, &info.pod))
+    }
+
+    /// Whether the cache has a node of that name, or pods that are on it.
+    pub fn caches_node(&self, name: &Str) -> bool {
+        self.cache.has_entry(name)
+    }
+
+    /// The pods that wait at Permit.
+    pub fn waiting_pods(&self) -> &WaitingPods {
+        &self.world.waiting_pods
+    }
+
+    /// What comes next in the attempt under way.
+    pub fn next_phase_of_attempt(&self) -> Option<Phase> {
+        self.cycle.as_ref().map(|cycle| cycle.next)
+    }
+
+    /// Whether the next turn of that pod begins its binding cycle, and the pod belongs to a group.
+    pub fn begins_binding_of_member(&self, uid: &Uid) -> bool {
+        let mut bindings = self.binding_cycles.iter();
+        let binding = bindings.find(|binding| binding.cycle.queued.uid() == uid);
+        binding.is_some_and(|binding| {
+            binding.stage == BindingStage::Begin && binding.cycle.queued.pod().pod_group_name().is_some()
+        })
+    }
+
+    /// How many moves between queues there have been.
+    pub fn n_moves(&self) -> u64 {
+        self.journal.n_moves
+    }
+
+    /// The moves between queues after the first `n` there were; the oldest of very many are lost.
+    pub fn moves_after(&self, n: u64) -> impl Iterator<Item = &QueueMoveLine> {
+        let n_new = usize::try_from(self.journal.n_moves.saturating_sub(n)).unwrap_or(usize::MAX);
+        self.journal.moves.iter().skip(self.journal.moves.len().saturating_sub(n_new))
     }
 
     /// Attempts, binds and evictions so far; the other counts are those of a view.
@@ -167,6 +221,7 @@ impl Scheduler {
             backoff_expiration: None,
             backoff_duration: None,
             is_error_backoff: false,
+            consecutive_errors: info.consecutive_errors_count,
             gated_by: Some(&info.gating_plugin).filter(|plugin| !plugin.is_empty()).cloned(),
             unschedulable_plugins: info.unschedulable_plugins.iter().cloned().collect(),
             pending_plugins: info.pending_plugins.iter().cloned().collect(),
@@ -190,7 +245,9 @@ impl Scheduler {
                 node: binding.host.clone(),
                 since: binding.since,
                 phase: match binding.stage {
-                    BindingStage::Begin | BindingStage::WaitOnPermit => Phase::WaitOnPermit,
+                    BindingStage::Begin | BindingStage::NominationCalled | BindingStage::WaitOnPermit => {
+                        Phase::WaitOnPermit
+                    }
                     BindingStage::PreBind => Phase::PreBind,
                     BindingStage::Bind | BindingStage::BindCalled => Phase::Bind,
                     BindingStage::PostBind => Phase::PostBind,

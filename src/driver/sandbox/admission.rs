@@ -28,10 +28,22 @@ const MILLI: i32 = -3;
 /// # Errors
 /// A pod that names a priority class which is not there.
 pub fn admit(object: Object, classes: &PriorityClasses<'_>, now: Time) -> Result<Object, ApiError> {
+    let mut object = admit_spec(object, classes)?;
+    if let Object::Pod(pod) = &mut object {
+        default_status(Arc::make_mut(pod), now);
+    }
+    Ok(object)
+}
+
+/// The same without what a server writes into the status of a new pod.
+///
+/// # Errors
+/// A pod that names a priority class which is not there.
+pub fn admit_spec(object: Object, classes: &PriorityClasses<'_>) -> Result<Object, ApiError> {
     match object {
         Object::Pod(pod) => {
             let mut pod = Arc::unwrap_or_clone(pod);
-            default_pod(&mut pod, now);
+            default_pod(&mut pod);
             admit_priority(&mut pod, classes)?;
             Ok(pod.into())
         }
@@ -125,7 +137,7 @@ fn default_node(node: &mut Node) {
     round_up(&mut status.allocatable);
 }
 
-fn default_pod(pod: &mut Pod, now: Time) {
+fn default_pod(pod: &mut Pod) {
     let spec = &mut pod.spec;
     for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
         default_requests(&mut container.resources);
@@ -150,7 +162,6 @@ fn default_pod(pod: &mut Pod, now: Time) {
         spec.scheduler_name = Str::from(DEFAULT_SCHEDULER);
     }
     round_up_pod(pod);
-    default_status(pod, now);
 }
 
 /// A limit without a request is a request too.

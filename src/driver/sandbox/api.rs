@@ -492,7 +492,7 @@ pub(super) fn resource(kind: Kind) -> String {
     }
 }
 
-pub(super) fn not_found(kind: Kind, key: &NamespacedName) -> ApiError {
+pub(in crate::driver) fn not_found(kind: Kind, key: &NamespacedName) -> ApiError {
     ApiError::NotFound { resource: resource(kind), name: key.name.clone() }
 }
 

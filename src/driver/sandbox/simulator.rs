@@ -234,7 +234,7 @@ impl Simulator {
                 return;
             }
             EffectKind::Bind { pod, uid, node } => self.api.bind(&pod, &uid, &node, self.now),
-            EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name } => {
+            EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name, .. } => {
                 self.api.patch_pod_status(&pod, &uid, condition, nominated_node_name, self.now)
             }
             EffectKind::PatchPodGroupStatus { pod_group, condition, .. } => {

@@ -118,6 +118,7 @@ impl Scheduler {
             is_mixed,
             n_submitted: 0,
             calls: None,
+            is_evicting: false,
             is_stepped,
             trace,
         }));

@@ -30,6 +30,17 @@ use super::pod_group_trace::{GroupStep, GroupTrace};
 use placements::Run;
 use victims::VictimSearch;
 
+/// What is done with a member when its group's trial is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupDeed {
+    /// It is assumed for good.
+    Bind,
+    /// It goes back to the queue.
+    Return,
+    /// It is gone, or has got a node elsewhere.
+    Drop,
+}
+
 /// What is said of a group that does not fit (`errPodGroupUnschedulable`).
 const UNSCHEDULABLE: &str = "pod group is unschedulable";
 
@@ -57,6 +68,8 @@ pub(super) struct GroupCycle {
     n_submitted: usize,
     /// The calls that were made for the last of them; they end before the next one is dealt with.
     calls: Option<(EffectId, EffectId)>,
+    /// Whether it waits until its victims are out of the way (without `SchedulerAsyncPreemption`).
+    is_evicting: bool,
     /// Whether a person walks through it.
     is_stepped: bool,
     /// The evidence, if somebody wants it.
@@ -155,18 +168,36 @@ impl Scheduler {
         }
         let next = group.step;
         group.note(|trace| trace.next = Some(next));
+        let is_evicting = group.is_evicting;
         self.group = Some(group);
+        if is_evicting {
+            self.start_preemptions();
+        }
     }
 
     /// Whether the group's cycle under way waits for the end of a call.
     pub(super) fn is_group_blocked(&self) -> bool {
-        let Some((from, to)) = self.group.as_ref().and_then(|group| group.calls) else { return false };
-        self.pending_effects.range(from..to).next().is_some()
+        let Some(group) = &self.group else { return false };
+        let has_calls = group.calls.is_some_and(|(from, to)| self.pending_effects.range(from..to).next().is_some());
+        has_calls || group.is_evicting
+    }
+
+    /// What is done with the next member of the group's cycle under way, if that is what comes next.
+    pub fn next_group_deed(&self) -> Option<GroupDeed> {
+        let group = self.group.as_ref().filter(|group| group.step == GroupStep::Submit)?;
+        let info = group.members.get(group.n_submitted)?;
+        let known = self.world.objects.pods.get(&info.pod().key());
+        let is_there = known.is_some_and(|pod| pod.uid() == info.uid() && !pod.is_assigned());
+        Some(match group.next_deed() {
+            submit::Deed::Bind => GroupDeed::Bind,
+            submit::Deed::Return(..) if is_there => GroupDeed::Return,
+            submit::Deed::Return(..) => GroupDeed::Drop,
+        })
     }
 
     /// The group's cycle that goes on by itself may go on.
     pub(super) fn go_on_with_group(&mut self) {
-        if self.is_driving && self.group.is_some() && self.questions.is_empty() && !self.is_group_blocked() {
+        if self.is_driving && self.group.is_some() && !self.is_waiting_in_cycle() {
             self.drive();
         }
     }

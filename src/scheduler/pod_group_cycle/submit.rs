@@ -22,7 +22,7 @@ use super::{GroupCycle, GroupResult, MemberEnd, MemberResult, UNSCHEDULABLE};
 const POD_GROUP_SCHEDULED: &str = "PodGroupScheduled";
 
 /// What is done with a member.
-enum Deed {
+pub(super) enum Deed {
     Bind,
     Return(Failure, NominatingInfo),
 }
@@ -63,8 +63,9 @@ impl Scheduler {
 
     fn submit_member(&mut self, group: &mut GroupCycle, framework: &Framework) {
         let index = group.n_submitted;
-        group.n_submitted += 1;
         let Some(info) = group.members.get(index).cloned() else { return };
+        let deed = group.next_deed();
+        group.n_submitted += 1;
         let Some(result) = &mut group.result else { return };
         // Each is needed once.
         let member = result.members.get_mut(index).map(|member| MemberResult {
@@ -72,7 +73,6 @@ impl Scheduler {
             end: member.end.clone(),
             pods_to_activate: std::mem::take(&mut member.pods_to_activate),
         });
-        let deed = deed(result, member.as_ref());
         let popped_from = group.trace().map_or(PoppedFrom::ActiveQ, |trace| trace.popped_from);
         let (mut cycle, pods_to_activate) = match member {
             Some(member) => (member.cycle, member.pods_to_activate),
@@ -111,7 +111,7 @@ impl Scheduler {
                 Next::Failed(failure, _) => {
                     return self.handle_scheduling_failure(cycle, failure, &NominatingInfo::clear());
                 }
-                Next::Bind | Next::Tried(_) => return self.begin_binding_cycle(cycle),
+                Next::Bind | Next::Suspended(_) | Next::Tried(_) => return self.begin_binding_cycle(cycle),
             }
         }
     }
@@ -155,6 +155,16 @@ impl Scheduler {
             self.emit(EffectKind::PatchPodGroupStatus { pod_group: key.clone(), condition, base: object });
         let what = Str::from(format!("updating the status of pod group {key}"));
         self.pending_effects.insert(id, PendingEffect::Report { what });
+    }
+}
+
+impl GroupCycle {
+    /// What is done with the next member.
+    pub(super) fn next_deed(&self) -> Deed {
+        match &self.result {
+            Some(result) => deed(result, result.members.get(self.n_submitted)),
+            None => Deed::Return(Failure::Status(Status::unschedulable(UNSCHEDULABLE)), NominatingInfo::clear()),
+        }
     }
 }
 

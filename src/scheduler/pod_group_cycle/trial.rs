@@ -104,7 +104,7 @@ impl Scheduler {
                 Some((failure, nominating_info)) => MemberEnd::NeedsRoom { failure, nominating_info, permit },
                 None => MemberEnd::Fits { permit },
             },
-            Next::Phase(_) | Next::Bind => MemberEnd::Failed {
+            Next::Phase(_) | Next::Suspended(_) | Next::Bind => MemberEnd::Failed {
                 failure: Failure::Status(Status::error("the attempt did not end with Permit")),
                 nominating_info: NominatingInfo::clear(),
             },

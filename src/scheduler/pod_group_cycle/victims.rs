@@ -9,8 +9,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::api::{NamespacedName, Time, Uid};
+use crate::api::{NamespacedName, Str, Time, Uid};
 use crate::config::Gate;
+use crate::framework::preemption::{Candidate, Victims};
 use crate::framework::{Code, Framework, PodInfo, Snapshot, Status};
 use crate::plugins::default_preemption::DisruptionBudget;
 use crate::plugins::helper::sort::sort_slice;
@@ -18,6 +19,7 @@ use crate::plugins::names;
 
 use super::super::Scheduler;
 use super::super::pod_group_trace::{GroupStep, RunPurpose};
+use super::super::preemptor::Preemptor;
 use super::GroupCycle;
 use super::placements::Run;
 
@@ -229,22 +231,33 @@ impl Scheduler {
         self.world.snapshot.replace(Arc::new(node));
     }
 
-    fn prepare_group_candidate_async(
-        &mut self,
-        _: &crate::api::objects::PodGroup,
-        _: &[Arc<crate::api::objects::Pod>],
-        _: &[Arc<PodInfo>],
-    ) {
-    }
-
     /// The victims are found: the group waits until they are gone.
     fn preempt_for_group(&mut self, group: &mut GroupCycle, victims: Vec<Arc<PodInfo>>) {
         group.note(|trace| trace.victims = victims.iter().map(|info| info.pod.key()).collect());
         let key = NamespacedName { namespace: group.info.namespace.clone(), name: group.info.name.clone() };
-        if let Some(object) = self.world.objects.pod_groups.get(&key).cloned() {
-            self.prepare_group_candidate_async(&object, &group.info.unscheduled_pods, &victims);
+        let Some(object) = self.world.objects.pod_groups.get(&key).cloned() else {
+            // Gone since the search began: there is nobody any more who would wait for the room.
+            return end_search(group, &Status::error(format!("pod group {key} is gone")));
+        };
+        let preemptor = Preemptor::pod_group(&object, group.info.unscheduled_pods.clone());
+        let candidate = Candidate {
+            node_name: Str::from("cluster"),
+            victims: Victims { pods: victims, num_pdb_violations: 0 },
+        };
+        let is_async = self.options.gates.is_enabled(Gate::SchedulerAsyncPreemption);
+        self.prepare_candidate(preemptor, candidate, Str::from(names::DEFAULT_PREEMPTION), is_async);
+        if is_async {
+            return end_search(group, &Status::SUCCESS);
         }
-        end_search(group, &Status::SUCCESS);
+        group.is_evicting = true;
+        group.step = GroupStep::Preempt;
+    }
+
+    /// Without `SchedulerAsyncPreemption`: the victims of a group are out of the way, or cannot be got there.
+    pub(in crate::scheduler) fn room_made_for_group(&mut self, evicted: Result<(), String>) {
+        let Some(group) = self.group.as_mut().filter(|group| group.is_evicting) else { return };
+        group.is_evicting = false;
+        end_search(group, &evicted.map_or_else(Status::error, |()| Status::SUCCESS));
     }
 }
 
