@@ -67,7 +67,7 @@ impl Scheduler {
         let mixture = other.map(|other| {
             Status::error(format!(
                 "all pods in a single pod group should have the same .spec.schedulerName set, got: \
-                 {scheduler_name:?} and {other:?}"
+                 {other:?} and {scheduler_name:?}"
             ))
         });
         let group = NamespacedName { namespace: namespace.clone(), name: name.clone() };
