@@ -83,6 +83,9 @@ pub struct SchedulerOptions {
     pub extenders: Vec<Extender>,
     /// Whether the ranking of one attempt may serve the next pod (`OpportunisticBatching`).
     pub is_batching: bool,
+    /// Whether pods of groups are scheduled together under the gate GenericWorkload. Without it each is tried by itself,
+    /// which tells what plugins say of one pod.
+    pub is_grouping: bool,
     /// The feature gates, for what the core itself decides by them; plugins are made with them.
     pub gates: FeatureGates,
     /// How ties end.
@@ -103,6 +106,7 @@ impl Default for SchedulerOptions {
             queue: QueueOptions::default(),
             extenders: Vec::new(),
             is_batching: true,
+            is_grouping: true,
             gates: FeatureGates::default(),
             tie_break: TieBreak::Random,
             parallelism: PARALLELISM,
@@ -180,7 +184,7 @@ impl Scheduler {
             }
         }
         let queue_sort = queue_sort.ok_or(SchedulerError::NoProfile)?;
-        let has_pod_groups = options.gates.is_enabled(Gate::GenericWorkload);
+        let has_pod_groups = options.is_grouping && options.gates.is_enabled(Gate::GenericWorkload);
         let queue_options = QueueOptions { has_pod_groups, ..options.queue.clone() };
         let mut queue = SchedulingQueue::new(queue_options, queue_sort);
         queue.set_move_log_level(move_log_level(options.is_tracing));

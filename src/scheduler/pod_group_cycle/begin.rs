@@ -20,7 +20,8 @@ use super::{GroupCycle, GroupResult};
 impl Scheduler {
     /// Whether the pod is scheduled with its group.
     pub(in crate::scheduler) fn is_scheduled_with_group(&self, pod: &Pod) -> bool {
-        pod.pod_group_name().is_some() && self.options.gates.is_enabled(Gate::GenericWorkload)
+        let is_grouping = self.options.is_grouping && self.options.gates.is_enabled(Gate::GenericWorkload);
+        is_grouping && pod.pod_group_name().is_some()
     }
 
     /// A member was popped: the others that wait come with it.
