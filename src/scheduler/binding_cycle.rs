@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::api::objects::Pod;
 use crate::api::{Duration, Object, Str, Time, Uid};
 use crate::framework::extender::ExtenderAnswer;
 use crate::framework::runtime::PluginVerdict;
@@ -19,8 +20,9 @@ use super::Scheduler;
 use super::cycle::{BindingCycle, BindingStage, Cycle, Failure, framework_of};
 use super::effect::{ApiFailure, EffectKind};
 use super::pending::PendingEffect;
-use super::schedule_one::rejection_on_host;
+use super::schedule_one::rejection_while_waiting;
 use super::trace::{CycleOutcome, Phase};
+use super::turns::Turns;
 use super::view::ObjectEvent;
 
 /// How far a binding cycle got in one go.
@@ -57,6 +59,7 @@ impl Scheduler {
             has_pre_bind_work: false,
             ready_since: Some(self.world.now),
             has_waited: false,
+            goes_on: false,
             pre_bind_outcome: None,
             cancelled: None,
             cycle,
@@ -201,7 +204,10 @@ impl Scheduler {
         let mut bindings = self.binding_cycles.iter_mut();
         let Some(binding) = bindings.find(|binding| binding.cycle.queued.uid() == uid) else { return };
         binding.stage = BindingStage::WaitOnPermit;
-        if !binding.cycle.is_stepped {
+        // The watch reports it first, as a rule; nobody else's turn comes before.
+        binding.goes_on = true;
+        binding.ready_since = Some(self.world.now);
+        if !binding.cycle.is_stepped && self.options.turns == Turns::AtOnce {
             self.go_on_binding(uid);
         }
     }
@@ -218,7 +224,7 @@ impl Scheduler {
         };
         self.world.waiting_pods.remove(&uid);
         if status.is_rejected() {
-            return Progress::Failed(rejection_on_host(&binding.host, status));
+            return Progress::Failed(rejection_while_waiting(&binding.host, status));
         }
         if !status.is_success() {
             let text = format!("waiting on permit for pod: {}", status.message());
@@ -512,12 +518,24 @@ impl Scheduler {
         if is_forgotten && !is_rejection {
             self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, None);
         }
-        self.handle_scheduling_failure(binding.cycle, failure, &NominatingInfo::clear());
-        if is_forgotten && is_rejection {
-            // The rejected pod itself must not be woken by the room that it gave back.
-            let is_another = |pod: &crate::api::objects::Pod| pod.uid() != assumed_pod.uid();
-            self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, Some(&is_another));
+        let report = self.handle_scheduling_failure(binding.cycle, failure, &NominatingInfo::clear());
+        if !is_forgotten || !is_rejection {
+            return;
         }
+        match report {
+            // It waits until the failure is reported.
+            Some(id) => {
+                self.pending_effects.insert(id, PendingEffect::RejectionReport { pod: assumed_pod });
+            }
+            None => self.give_back_room_of(&assumed_pod),
+        }
+    }
+
+    /// Others may fit where a rejected pod was to go. The pod itself must not be woken by that.
+    pub(super) fn give_back_room_of(&mut self, rejected: &Arc<Pod>) {
+        let object = Object::Pod(Arc::clone(rejected));
+        let is_another = |pod: &Pod| pod.uid() != rejected.uid();
+        self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, Some(&is_another));
     }
 
     /// A Permit plugin holds the pod.
@@ -537,8 +555,7 @@ impl Scheduler {
     }
 
     /// Turns down waiting pods whose time is over.
-    pub(super) fn time_out_waiting_pods(&mut self) {
-        let now = self.world.now;
+    pub(super) fn time_out_waiting_pods(&mut self, now: Time) {
         let late: Vec<(Time, Uid, Str, Duration)> = self
             .world
             .waiting_pods

@@ -85,6 +85,8 @@ pub(super) struct BindingCycle {
     pub has_pre_bind_work: bool,
     /// Since when its turn has come, if it waits for that.
     pub ready_since: Option<Time>,
+    /// Whether it only goes on with the turn that it has.
+    pub goes_on: bool,
     /// Whether it has waited for something before.
     pub has_waited: bool,
     /// How PreBind has ended, while the turn to go on is awaited.

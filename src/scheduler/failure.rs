@@ -19,13 +19,13 @@ use super::view::ObjectEvent;
 const NOTE_LENGTH_LIMIT: usize = 1024;
 
 impl Scheduler {
-    /// Ends a failed attempt.
+    /// Ends a failed attempt. The answer is the patch that reports it, if there is anything to report.
     pub(super) fn handle_scheduling_failure(
         &mut self,
         mut cycle: Cycle,
         failure: Failure,
         nominating_info: &NominatingInfo,
-    ) {
+    ) -> Option<EffectId> {
         let message = failure.message();
         let is_rejection = failure.is_rejection();
         let mut queued = cycle.queued.clone();
@@ -43,7 +43,8 @@ impl Scheduler {
                 if known.uid() != queued.uid() {
                     // Created anew under the same name meanwhile: that one is in the queue by itself.
                     self.queue.done(queued.uid());
-                    return self.finish_failed(cycle, message, is_rejection, nominating_info);
+                    self.finish_failed(cycle, message, is_rejection, nominating_info);
+                    return None;
                 }
                 pod_info = Arc::new(PodInfo::with_options(known, self.world.request_options));
                 queued.pod_info = Arc::clone(&pod_info);
@@ -76,12 +77,13 @@ impl Scheduler {
             last_transition_time: None,
             observed_generation: pod.metadata.generation,
         };
-        self.patch_pod(pod, Some(condition), nominating_info);
+        let report = self.patch_pod(pod, Some(condition), nominating_info);
         if self.world.objects.pods.contains_key(&pod.key()) {
             self.last_messages.insert(pod.uid().clone(), Str::from(message.as_str()));
         }
         cycle.queued.pod_info = pod_info;
         self.finish_failed(cycle, message, is_rejection, nominating_info);
+        report
     }
 
     fn finish_failed(

@@ -152,6 +152,8 @@ pub struct Scheduler {
     preemption_runs: Vec<PreemptionRun>,
     pods_to_activate: Vec<Arc<Pod>>,
     pre_bind_wakeups: BTreeMap<Uid, Time>,
+    /// When waits were last ended by time.
+    timeouts_seen: Time,
     effects: VecDeque<Effect>,
     next_effect_id: u64,
     pending_effects: BTreeMap<EffectId, PendingEffect>,
@@ -210,6 +212,7 @@ impl Scheduler {
             preemption_runs: Vec::new(),
             pods_to_activate: Vec::new(),
             pre_bind_wakeups: BTreeMap::new(),
+            timeouts_seen: Time::ZERO,
             effects: VecDeque::new(),
             next_effect_id: 1,
             pending_effects: BTreeMap::new(),
@@ -234,7 +237,7 @@ impl Scheduler {
             Input::EffectDone { id, result } => self.effect_done(id, result),
             Input::ExtenderAnswered { id, answer } => self.extender_answered(id, answer),
             Input::Written { id, result } => self.written(id, result),
-            Input::Timeout => {}
+            Input::Timeout => self.timeouts_seen = self.world.now,
             Input::Command(command) => self.command(command),
         }
         self.go_on_with_group();
@@ -242,11 +245,11 @@ impl Scheduler {
             Turns::AtOnce => {
                 self.go_on(&Strand::BackoffFlush);
                 self.go_on(&Strand::LeftoverFlush);
-                self.time_out_waiting_pods();
+                self.time_out_waiting_pods(self.world.now);
                 self.run_binding_cycles();
             }
             Turns::OnCommand => {
-                self.time_out_waiting_pods();
+                self.time_out_waiting_pods(self.timeouts_seen);
                 self.note_turns();
             }
         }
@@ -401,6 +404,12 @@ impl Scheduler {
                 self.nomination_cleared(id, &preemptor, result);
             }
             Some(PendingEffect::Nomination { uid }) => self.nomination_returned(&uid, result),
+            Some(PendingEffect::RejectionReport { pod }) => {
+                if let Err(failure) = result {
+                    self.note_problem(&format!("updating the status of pod {}: {failure}", pod.key()));
+                }
+                self.give_back_room_of(&pod);
+            }
             Some(PendingEffect::Report { what }) => {
                 if let Err(failure) = result {
                     self.note_problem(&format!("{what}: {failure}"));

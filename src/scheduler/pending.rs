@@ -1,5 +1,8 @@
 //! Effects whose outcome the core waits for.
 
+use std::sync::Arc;
+
+use crate::api::objects::Pod;
 use crate::api::{Str, Uid};
 use crate::framework::{ApiWrite, Question};
 
@@ -47,6 +50,11 @@ pub(super) enum PendingEffect {
     Nomination {
         /// The pod.
         uid: Uid,
+    },
+    /// It reports that a pod was turned down while it waited; then its room is given back.
+    RejectionReport {
+        /// The pod, as assumed.
+        pod: Arc<Pod>,
     },
     /// It reports a failed attempt; nothing depends on it.
     Report {

@@ -10,7 +10,7 @@ use crate::api::Str;
 use crate::api::objects::Pod;
 use crate::framework::extender::Extender;
 use crate::framework::{
-    Code, Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, QueuedPodInfo, Status,
+    Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, QueuedPodInfo, Status,
 };
 
 use super::Scheduler;
@@ -721,16 +721,24 @@ fn assumed_and_host(cycle: &Cycle) -> (Arc<crate::framework::PodInfo>, Str) {
 }
 
 /// How a rejection at Reserve or Permit is reported: as a pod that fits on none of one node.
-pub(super) fn rejection_on_host(host: &Str, status: Status) -> Failure {
+fn rejection_on_host(host: &Str, status: Status) -> Failure {
     if !status.is_rejected() {
         return Failure::Status(status);
     }
     let mut diagnosis = Diagnosis { node_to_status: NodeToStatus::new(), ..Diagnosis::default() };
-    if status.code() == Code::Pending {
-        diagnosis.pending_plugins = BTreeSet::from([Str::from(status.plugin())]);
-    } else {
-        diagnosis.unschedulable_plugins = BTreeSet::from([Str::from(status.plugin())]);
-    }
+    diagnosis.add_plugin_status(&status);
+    fit_error_on_host(host, status, diagnosis)
+}
+
+/// The same for a pod that has waited at Permit. Who turned it down may be nobody in particular.
+pub(super) fn rejection_while_waiting(host: &Str, status: Status) -> Failure {
+    let unschedulable_plugins = BTreeSet::from([Str::from(status.plugin())]);
+    let diagnosis =
+        Diagnosis { node_to_status: NodeToStatus::new(), unschedulable_plugins, ..Diagnosis::default() };
+    fit_error_on_host(host, status, diagnosis)
+}
+
+fn fit_error_on_host(host: &Str, status: Status, mut diagnosis: Diagnosis) -> Failure {
     diagnosis.node_to_status.set(host.clone(), status);
     Failure::Fit(FitError { num_all_nodes: 1, diagnosis })
 }

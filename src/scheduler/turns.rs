@@ -14,7 +14,8 @@ pub enum Turns {
     /// Nobody: each goes on as soon as it can.
     #[default]
     AtOnce,
-    /// The driver, by [`Command::GoOn`](super::input::Command::GoOn). Time alone ends waits and moves nothing.
+    /// The driver, by [`Command::GoOn`](super::input::Command::GoOn). Waits end by time only when
+    /// [`Input::Timeout`](super::input::Input::Timeout) says that it has gone by.
     OnCommand,
 }
 
@@ -43,7 +44,7 @@ pub struct Turn {
 }
 
 impl Scheduler {
-    /// What could go on: preemptions, then binding cycles, in the order in which each became ready; among equals the
+    /// What could go on: the binding cycle that has its turn, preemptions, then other binding cycles, in the order in which each became ready; among equals the
     /// one whose attempt was first. Nothing goes on during an attempt. The flushes are not told: their times are
     /// known.
     pub fn turns(&self) -> Vec<Turn> {
@@ -63,13 +64,19 @@ impl Scheduler {
             .iter()
             .filter_map(|binding| {
                 let strand = Strand::Binding(binding.cycle.queued.uid().clone());
-                Some(Turn { strand, since: binding.ready_since?, has_waited: binding.has_waited })
+                let has_waited = binding.has_waited && !binding.goes_on;
+                Some(Turn { strand, since: binding.ready_since?, has_waited })
             })
             .collect();
         preemptions.sort_by_key(|turn| turn.since);
         bindings.sort_by_key(|turn| turn.since);
-        preemptions.append(&mut bindings);
-        preemptions
+        let goes_on = self.binding_cycles.iter().find(|binding| binding.goes_on);
+        let goes_on = goes_on.map(|binding| Strand::Binding(binding.cycle.queued.uid().clone()));
+        let (mut turns, others): (Vec<Turn>, Vec<Turn>) =
+            bindings.into_iter().partition(|turn| Some(&turn.strand) == goes_on.as_ref());
+        turns.append(&mut preemptions);
+        turns.extend(others);
+        turns
     }
 
     /// Lets one of them go on.
@@ -80,6 +87,7 @@ impl Scheduler {
                 let mut bindings = self.binding_cycles.iter_mut();
                 if let Some(binding) = bindings.find(|binding| binding.cycle.queued.uid() == uid) {
                     binding.ready_since = None;
+                    binding.goes_on = false;
                     self.go_on_binding(uid);
                 }
             }

@@ -152,7 +152,7 @@ impl Scheduler {
             + self.binding_cycles.len()
             + match &self.group {
                 Some(group) => group.n_pending(),
-                None => usize::from(self.cycle.is_some()),
+                None => usize::from(self.is_in_cycle()),
             }
     }
 
@@ -197,7 +197,8 @@ impl Scheduler {
     /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else
     /// of the newest.
     fn current_trace(&self) -> Option<Arc<CycleTrace>> {
-        let under_way = self.cycle.as_ref().and_then(|cycle| cycle.trace.as_ref());
+        let cycle = self.cycle.as_ref().or_else(|| Some(&self.suspended.as_ref()?.cycle));
+        let under_way = cycle.and_then(|cycle| cycle.trace.as_ref());
         if let Some(trace) = under_way {
             return Some(Arc::new((**trace).clone()));
         }

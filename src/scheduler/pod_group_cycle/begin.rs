@@ -41,7 +41,8 @@ impl Scheduler {
                 self.add_trace(&mut cycle, popped_from);
                 let text = format!("error while retrieving pod group state: {error}");
                 let failure = Failure::Status(Status::error(text));
-                return self.handle_scheduling_failure(cycle, failure, &NominatingInfo::Noop);
+                self.handle_scheduling_failure(cycle, failure, &NominatingInfo::Noop);
+                return;
             }
         };
         unscheduled.sort_by_key(|(arrival, _)| *arrival);

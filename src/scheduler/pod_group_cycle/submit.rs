@@ -109,7 +109,8 @@ impl Scheduler {
             match next {
                 Next::Phase(next) => phase = next,
                 Next::Failed(failure, _) => {
-                    return self.handle_scheduling_failure(cycle, failure, &NominatingInfo::clear());
+                    self.handle_scheduling_failure(cycle, failure, &NominatingInfo::clear());
+                    return;
                 }
                 Next::Bind | Next::Suspended(_) | Next::Tried(_) => return self.begin_binding_cycle(cycle),
             }

@@ -348,12 +348,16 @@ impl Run<'_> {
                 self.stage.do_deed();
             }
         }
+        let trace = self.stage.scheduler.view().cycle;
+        self.stage.attempted = trace.as_ref().map(|trace| trace.pod_key());
+        self.stage.do_deeds();
+        self.stage.attempted = None;
         self.stage.settle();
         let group = self.stage.scheduler.group_trace().filter(|trace| Some(trace.number) != before);
         if let Some(trace) = group {
             self.print_line(&format!("  {}", groups::cycle_line(&trace)));
             groups::evidence(&trace, self.stage.now, &mut self.stage.lines);
-        } else if let Some(trace) = self.stage.scheduler.view().cycle {
+        } else if let Some(trace) = trace {
             let line = format!(
                 "  cycle {} attempt={} from={}",
                 trace.pod_key(),

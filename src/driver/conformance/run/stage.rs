@@ -25,6 +25,9 @@ use super::test_plugins::Calls;
 const TICK: Duration = Duration::from_micros(1);
 /// How often a status patch is tried while the server has trouble (`retry.DefaultBackoff`).
 const PATCH_TRIES: usize = 4;
+/// How long it is waited between the tries.
+const PATCH_WAITS: [Duration; 3] =
+    [Duration::from_millis(10), Duration::from_millis(50), Duration::from_millis(250)];
 
 /// A call under way.
 #[derive(Clone, Debug)]
@@ -39,6 +42,17 @@ enum SlowCall {
     Bind { pod: NamespacedName, node: Str },
     Delete { pod: NamespacedName },
     Extender(Box<PlayedAnswer>),
+    Patch(Box<Patch>),
+}
+
+/// A status patch that is to be made.
+#[derive(Clone, Debug)]
+struct Patch {
+    pod: NamespacedName,
+    condition: Option<ConditionPatch>,
+    nominated_node_name: Option<Str>,
+    /// How often it may be tried.
+    tries: usize,
 }
 
 /// The extenders and those who play them.
@@ -65,6 +79,8 @@ pub(super) struct Stage {
     effects: VecDeque<Effect>,
     under_way: Vec<Slow>,
     n_moves: u64,
+    /// The pod of the attempt whose consequences are being dealt with.
+    pub attempted: Option<NamespacedName>,
     /// What went wrong that no command can be blamed for.
     error: Option<PlayerError>,
 }
@@ -84,6 +100,7 @@ impl Stage {
             effects: VecDeque::new(),
             under_way: Vec::new(),
             n_moves: 0,
+            attempted: None,
             error: None,
         }
     }
@@ -96,6 +113,8 @@ impl Stage {
     /// Lets the clock move a little.
     pub fn tick(&mut self) {
         self.now += TICK;
+        self.handle(Input::Timeout);
+        self.settle();
     }
 
     /// Creates or replaces an object, and lets everything follow.
@@ -125,7 +144,7 @@ impl Stage {
             self.do_deeds();
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
             if turn.has_waited || groups::is_of_member(&self.scheduler, &turn.strand) {
-                self.tick();
+                self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));
         }
@@ -144,7 +163,7 @@ impl Stage {
     }
 
     /// Does what the scheduler has asked for, and tells it of every change.
-    fn do_deeds(&mut self) {
+    pub fn do_deeds(&mut self) {
         loop {
             self.deliver();
             let Some(effect) = self.effects.pop_front() else { return };
@@ -201,7 +220,6 @@ impl Stage {
                     self.lines.add(line);
                 }
                 let result = self.api.carry_out_write(&write, self.now);
-                self.deliver();
                 self.handle(Input::Written { id, result: result.map_err(|error| api_failure(&error)) });
             }
             EffectKind::Bind { pod, node, .. } => {
@@ -228,9 +246,7 @@ impl Stage {
             }
             EffectKind::PatchPodStatus { pod, condition, nominated_node_name, base, .. } => {
                 let condition = condition.map(|condition| ConditionPatch::between(&base, &condition));
-                let result = self.patch(&pod, condition.as_ref(), nominated_node_name.as_ref());
-                self.deliver();
-                self.handle(Input::EffectDone { id, result });
+                self.patch(id, Patch { pod, condition, nominated_node_name, tries: PATCH_TRIES });
             }
         }
     }
@@ -255,6 +271,7 @@ impl Stage {
         match call {
             SlowCall::Bind { pod, node } => self.bind(id, &pod, &node),
             SlowCall::Delete { pod } => self.evict(id, &pod),
+            SlowCall::Patch(patch) => self.patch(id, *patch),
             SlowCall::Extender(played) => self.end_extender_bind(id, *played),
         }
     }
@@ -293,8 +310,7 @@ impl Stage {
                 }
             },
         };
-        self.deliver();
-        self.handle(Input::EffectDone { id, result });
+        self.end_call(Input::EffectDone { id, result });
     }
 
     fn evict(&mut self, id: EffectId, pod: &NamespacedName) {
@@ -308,30 +324,45 @@ impl Stage {
                 self.api.evict(pod, self.graceful, self.now).map_err(|error| api_failure(&error))
             }
         };
-        self.deliver();
-        self.handle(Input::EffectDone { id, result });
+        self.end_call(Input::EffectDone { id, result });
     }
 
-    fn patch(
-        &mut self,
-        pod: &NamespacedName,
-        condition: Option<&ConditionPatch>,
-        nominated_node_name: Option<&Str>,
-    ) -> Result<(), ApiFailure> {
-        let mut result = Ok(());
-        for _ in 0..PATCH_TRIES {
-            let Some((failure, is_retried)) = self.fault("patch", pod) else {
-                self.lines.add(lines::patch(pod, condition, nominated_node_name));
-                let patched = self.api.patch_status(pod, condition, nominated_node_name);
-                return patched.map_err(|error| api_failure(&error));
-            };
-            self.lines.add(format!("patch {pod} fails: {failure}"));
-            result = Err(failure);
-            if !is_retried {
-                break;
+    /// A status patch. While the server has trouble it is tried again: at once within an attempt, which waits for it,
+    /// else a little later.
+    fn patch(&mut self, id: EffectId, mut patch: Patch) {
+        let Patch { pod, condition, nominated_node_name, .. } = &patch;
+        let (pod, condition) = (pod.clone(), condition.clone());
+        let result = match self.fault("patch", &pod) {
+            None => {
+                self.lines.add(lines::patch(&pod, condition.as_ref(), nominated_node_name.as_ref()));
+                let patched = self.api.patch_status(&pod, condition.as_ref(), nominated_node_name.as_ref());
+                patched.map_err(|error| api_failure(&error))
             }
+            Some((failure, is_retried)) => {
+                self.lines.add(format!("patch {pod} fails: {failure}"));
+                patch.tries -= 1;
+                if is_retried && patch.tries > 0 {
+                    if self.attempted.as_ref() == Some(&pod) || self.scheduler.is_in_cycle() {
+                        return self.patch(id, patch);
+                    }
+                    let waits = PATCH_WAITS.get(PATCH_TRIES - 1 - patch.tries).copied().unwrap_or_default();
+                    let call = SlowCall::Patch(Box::new(patch));
+                    self.under_way.push(Slow { due: self.now + waits, id, call });
+                    return;
+                }
+                Err(failure)
+            }
+        };
+        self.end_call(Input::EffectDone { id, result });
+    }
+
+    /// The scheduler goes on with the answer to its call before the watch tells it of the change; but the calls that
+    /// an attempt waits for have been seen by the handlers before it goes on.
+    fn end_call(&mut self, answer: Input) {
+        if self.scheduler.is_in_cycle() {
+            self.deliver();
         }
-        result
+        self.handle(answer);
     }
 
     fn call_extender(&mut self, id: EffectId, call: &ExtenderCall) {
@@ -373,7 +404,6 @@ impl Stage {
             self.bind_as_played(&mut played);
         }
         self.lines.add(played.line());
-        self.deliver();
         self.handle(Input::ExtenderAnswered { id, answer: played.answer });
     }
 
