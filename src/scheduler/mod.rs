@@ -52,7 +52,6 @@ use crate::queue::{MoveLogLevel, QueueName, QueueProfile, SchedulingQueue};
 
 pub use crate::framework::TieBreak;
 pub use crate::queue::{HintAnswer, HintResult, QueueMove, QueueOptions};
-pub use pod_group_cycle::GroupDeed;
 use batch::Batch;
 use cycle::{BindingCycle, Cycle, Suspended};
 use effect::{Effect, EffectId, EffectKind};
@@ -60,6 +59,7 @@ use input::{Command, Input};
 use journal::Journal;
 use pending::PendingEffect;
 use pod_group_cycle::GroupCycle;
+pub use pod_group_cycle::GroupDeed;
 use preemption::PreemptionRun;
 use preemptor::Preemptor;
 use trace::CycleOutcome;
@@ -282,6 +282,11 @@ impl Scheduler {
     /// Whether an attempt has begun and not left the scheduling cycle.
     pub fn is_in_cycle(&self) -> bool {
         self.cycle.is_some() || self.suspended.is_some() || self.group.is_some()
+    }
+
+    /// Whether the attempt under way belongs to the cycle of a pod group.
+    pub fn is_in_group_cycle(&self) -> bool {
+        self.group.is_some()
     }
 
     /// Whether the attempt under way waits for something from outside.

@@ -95,8 +95,7 @@ impl DefaultPreemption {
                 );
             }
         }
-        self.is_workload_aware
-            .then_some("preemption: not eligible due to workload aware preemption enabled")
+        self.is_workload_aware.then_some("preemption: not eligible due to workload aware preemption enabled")
     }
 
     fn preempt(

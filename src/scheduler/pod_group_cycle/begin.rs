@@ -104,6 +104,7 @@ impl Scheduler {
             }
         }
         self.cache.update_snapshot(&mut self.world.snapshot);
+        self.world.snapshot.keep_lists();
         self.world.snapshot_pod_groups = self.world.pod_groups.snapshot_of(&namespace, &name);
         let unscheduled_pods = members.iter().map(|info| Arc::clone(info.pod())).collect();
         let is_mixed = mixture.is_some();

@@ -178,7 +178,8 @@ impl Scheduler {
     /// Whether the group's cycle under way waits for the end of a call.
     pub(super) fn is_group_blocked(&self) -> bool {
         let Some(group) = &self.group else { return false };
-        let has_calls = group.calls.is_some_and(|(from, to)| self.pending_effects.range(from..to).next().is_some());
+        let has_calls =
+            group.calls.is_some_and(|(from, to)| self.pending_effects.range(from..to).next().is_some());
         has_calls || group.is_evicting
     }
 

@@ -57,6 +57,7 @@ impl Scheduler {
                 _ => GroupOutcome::Error { message },
             };
         });
+        self.world.snapshot.release_lists();
         self.journal.last_group = group.trace.map(Arc::from);
         self.start_preemptions();
     }
@@ -164,7 +165,9 @@ impl GroupCycle {
     pub(super) fn next_deed(&self) -> Deed {
         match &self.result {
             Some(result) => deed(result, result.members.get(self.n_submitted)),
-            None => Deed::Return(Failure::Status(Status::unschedulable(UNSCHEDULABLE)), NominatingInfo::clear()),
+            None => {
+                Deed::Return(Failure::Status(Status::unschedulable(UNSCHEDULABLE)), NominatingInfo::clear())
+            }
         }
     }
 }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::api::objects::Condition;
-use crate::api::{NamespacedName, Time};
+use crate::api::{NamespacedName, ObjectStore, Time};
+use crate::framework::ClusterEvent;
 use crate::scheduler::pod_group_trace::{GroupTrace, MemberTrial, RunTrace};
 use crate::scheduler::turns::Strand;
-use crate::scheduler::{GroupDeed, Scheduler};
+use crate::scheduler::{GroupDeed, QueueMove, Scheduler};
 
 use super::lines::{Lines, preemption};
 use super::stage::Stage;
@@ -24,6 +25,13 @@ pub(super) fn before_deed(stage: &mut Stage) {
     if stage.scheduler.next_group_deed() == Some(GroupDeed::Return) {
         stage.tick();
     }
+}
+
+/// Whether a member of a group has come back to the queue.
+pub(super) fn is_return_of_member(entry: &QueueMove, objects: &ObjectStore) -> bool {
+    let QueueMove::Entered { pod, event, .. } = entry else { return false };
+    let is_member = || objects.pods.get(pod).is_some_and(|pod| pod.pod_group_name().is_some());
+    *event == ClusterEvent::SCHEDULE_ATTEMPT_FAILURE && is_member()
 }
 
 /// The line of the cycle.

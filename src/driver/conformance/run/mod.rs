@@ -339,9 +339,11 @@ impl Run<'_> {
                 _ => {}
             }
             groups::before_deed(&mut self.stage);
-            let is_awaited = phase.is_none() && !self.during.is_empty()
-                || self.during.contains_key(&Moment::PostFilter)
-                    && matches!(phase, Some(Phase::PreFilter | Phase::Filter));
+            // In the cycle of a group several attempts may come to that moment.
+            let may_come = matches!(phase, Some(Phase::PreFilter | Phase::Filter))
+                || self.stage.scheduler.is_in_group_cycle();
+            let is_awaited = may_come && self.during.contains_key(&Moment::PostFilter)
+                || phase.is_none() && !self.during.is_empty();
             let steer = if is_awaited { Steer::NextPhase } else { Steer::ScheduleOne };
             self.stage.handle(Input::Command(steer));
             while self.stage.scheduler.is_in_cycle() && self.stage.has_deeds() {

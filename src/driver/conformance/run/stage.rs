@@ -127,10 +127,17 @@ impl Stage {
 
     /// Gives the scheduler an input at the present time.
     pub fn handle(&mut self, input: Input) {
+        let is_in_cycle = self.scheduler.is_in_cycle();
         self.scheduler.handle(self.now, input);
         self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
+        let mut has_member_returned = false;
         for line in self.scheduler.moves_after(self.n_moves) {
+            has_member_returned |= groups::is_return_of_member(&line.entry, self.api.objects());
             self.lines.add(lines::queue_move(&line.entry));
+        }
+        if has_member_returned && !is_in_cycle {
+            // Its binding cycle has failed.
+            self.now += TICK;
         }
         self.n_moves = self.scheduler.n_moves();
         for line in self.calls.take() {
