@@ -106,6 +106,7 @@ impl Scheduler {
         self.cache.update_snapshot(&mut self.world.snapshot);
         self.world.snapshot.keep_lists();
         self.world.snapshot_pod_groups = self.world.pod_groups.snapshot_of(&namespace, &name);
+        self.world.nominator.know_by_name(members.iter().map(|info| info.uid().clone()));
         let unscheduled_pods = members.iter().map(|info| Arc::clone(info.pod())).collect();
         let is_mixed = mixture.is_some();
         self.group = Some(Box::new(GroupCycle {

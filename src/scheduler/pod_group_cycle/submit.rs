@@ -63,6 +63,7 @@ impl Scheduler {
     }
 
     fn submit_member(&mut self, group: &mut GroupCycle, framework: &Framework) {
+        self.world.nominator.know_again();
         let index = group.n_submitted;
         let Some(info) = group.members.get(index).cloned() else { return };
         let deed = group.next_deed();

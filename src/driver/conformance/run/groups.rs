@@ -23,7 +23,7 @@ pub(super) fn is_of_member(scheduler: &Scheduler, strand: &Strand) -> bool {
 /// The clock moves before each member that goes back to the queue.
 pub(super) fn before_deed(stage: &mut Stage) {
     if stage.scheduler.next_group_deed() == Some(GroupDeed::Return) {
-        stage.tick();
+        stage.nudge();
     }
 }
 
