@@ -116,6 +116,11 @@ impl Scheduler {
         self.cycle.as_ref().map(|cycle| cycle.next)
     }
 
+    /// Whether a pod of a group is on its way to its node.
+    pub fn has_binding_of_member(&self) -> bool {
+        self.binding_cycles.iter().any(|binding| binding.cycle.queued.pod().pod_group_name().is_some())
+    }
+
     /// Whether the next turn of that pod begins its binding cycle, and the pod belongs to a group.
     pub fn begins_binding_of_member(&self, uid: &Uid) -> bool {
         let mut bindings = self.binding_cycles.iter();

@@ -132,22 +132,32 @@ impl Stage {
 
     /// Gives the scheduler an input at the present time.
     pub fn handle(&mut self, input: Input) {
-        let is_in_cycle = self.scheduler.is_in_cycle();
+        if self.ends_binding_of_member(&input) {
+            self.nudge();
+        }
         self.scheduler.handle(self.now, input);
         self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
-        let mut has_member_returned = false;
         for line in self.scheduler.moves_after(self.n_moves) {
-            has_member_returned |= groups::is_return_of_member(&line.entry, self.api.objects());
             self.lines.add(lines::queue_move(&line.entry));
-        }
-        if has_member_returned && !is_in_cycle {
-            // Its binding cycle has failed.
-            self.now += TICK;
         }
         self.n_moves = self.scheduler.n_moves();
         for line in self.calls.take() {
             self.lines.add(line);
         }
+    }
+
+    /// Whether a member of a pod group comes back to the queue by that input because its binding cycle fails: the clock
+    /// moves before that.
+    fn ends_binding_of_member(&self, input: &Input) -> bool {
+        if self.scheduler.is_in_cycle() || !self.scheduler.has_binding_of_member() {
+            return false;
+        }
+        let before = self.calls.copy();
+        let mut trial = self.scheduler.clone();
+        trial.handle(self.now, input.clone());
+        self.calls.restore(&before);
+        let mut moves = trial.moves_after(self.n_moves);
+        moves.any(|line| groups::is_return_of_member(&line.entry, self.api.objects()))
     }
 
     /// Lets everything happen that can happen now.
