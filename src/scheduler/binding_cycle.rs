@@ -545,10 +545,15 @@ impl Scheduler {
         node: Str,
         waits: BTreeMap<Str, Duration>,
     ) {
+        // A driver that ends waits by its own time counts them by that, too.
+        let since = match self.options.turns {
+            Turns::AtOnce => self.world.now,
+            Turns::OnCommand => self.timeouts_seen,
+        };
         self.world.waiting_pods.add(WaitingPod {
             pod_info,
             node_name: node,
-            since: self.world.now,
+            since,
             pending_plugins: waits,
             signal: None,
         });
