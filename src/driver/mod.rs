@@ -2,6 +2,7 @@
 
 pub mod conformance;
 pub mod extender;
+pub mod recorder;
 pub mod runner;
 pub mod sandbox;
 pub mod session;

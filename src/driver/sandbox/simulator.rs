@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
+use crate::driver::recorder::RecordingTap;
 use crate::driver::session::Edit;
 use crate::framework::Framework;
 use crate::framework::extender::{ExtenderAnswer, ExtenderCall};
@@ -45,6 +46,17 @@ pub struct Simulator {
     /// Deeds that the core has asked for and that are not done.
     effects: VecDeque<Effect>,
     transport: Arc<dyn ExtenderTransport>,
+    recording: Tap,
+}
+
+/// The way to a recording. A copy of the simulator is not recorded: it goes its own way.
+#[derive(Debug, Default)]
+struct Tap(Option<RecordingTap>);
+
+impl Clone for Tap {
+    fn clone(&self) -> Self {
+        Self(None)
+    }
 }
 
 impl Simulator {
@@ -56,8 +68,22 @@ impl Simulator {
     pub fn new(
         profiles: Vec<Framework>,
         options: SchedulerOptions,
+        api: SandboxApi,
+        start: Time,
+    ) -> Result<Self, SchedulerError> {
+        Self::recorded(profiles, options, api, start, None)
+    }
+
+    /// The same, with every input recorded from the first on.
+    ///
+    /// # Errors
+    /// If the profiles do not make a scheduler.
+    pub fn recorded(
+        profiles: Vec<Framework>,
+        options: SchedulerOptions,
         mut api: SandboxApi,
         start: Time,
+        recording: Option<RecordingTap>,
     ) -> Result<Self, SchedulerError> {
         let scheduler = Scheduler::new(profiles, options)?;
         api.take_events();
@@ -66,7 +92,8 @@ impl Simulator {
         let (pending, settled): (Vec<_>, Vec<_>) = api.objects().iter().partition(is_pending);
         let effects = VecDeque::new();
         let transport = Arc::new(NoTransport);
-        let mut simulator = Self { scheduler, api, now: start, start, effects, transport };
+        let recording = Tap(recording);
+        let mut simulator = Self { scheduler, api, now: start, start, effects, transport, recording };
         for object in settled {
             simulator.handle(Input::Added(object));
         }
@@ -136,8 +163,36 @@ impl Simulator {
     }
 
     fn handle(&mut self, input: Input) {
+        let recorded = self.recording.0.is_some().then(|| input.clone());
         self.scheduler.handle(self.now, input);
+        let n_before = self.effects.len();
         self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
+        if let (Some(tap), Some(input)) = (&mut self.recording.0, recorded) {
+            tap.took(self.now, input, self.effects.range(n_before..), &self.scheduler);
+        }
+    }
+
+    /// The way to the recording, if there is one: for markers and notes.
+    pub fn recording_mut(&mut self) -> Option<&mut RecordingTap> {
+        self.recording.0.as_mut()
+    }
+
+    /// Takes the way to the recording away, to give it to the simulator that goes on instead.
+    pub fn take_recording(&mut self) -> Option<RecordingTap> {
+        self.recording.0.take()
+    }
+
+    /// Records what comes from now on. The recording must have been taken from a simulator that was in this state,
+    /// or have been told of it by [`RecordingTap::rewound`].
+    pub fn set_recording(&mut self, recording: RecordingTap) {
+        self.recording = Tap(Some(recording));
+    }
+
+    /// Ends the recording, if there is one, with a last look at the scheduler.
+    pub fn finish_recording(&mut self, reason: &str) {
+        if let Some(tap) = self.recording.0.take() {
+            tap.finish(&self.scheduler, reason);
+        }
     }
 
     /// When something happens by itself next, and what.
