@@ -44,6 +44,11 @@ impl Stepper {
         &self.simulator
     }
 
+    /// Ends the recording, if there is one.
+    pub fn finish_recording(&mut self, reason: &str) {
+        self.simulator.finish_recording(reason);
+    }
+
     /// Whether it runs.
     pub fn run_state(&self) -> RunState {
         self.run_state
