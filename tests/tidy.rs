@@ -21,10 +21,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("explain", &["api", "config", "framework", "scheduler"]),
     ("driver", &["api", "config", "framework", "plugins", "scheduler", "recording"]),
     ("tui", &["api", "framework", "scheduler", "driver", "explain"]),
-    (
-        "cli",
-        &["api", "config", "framework", "plugins", "scheduler", "recording", "driver", "explain", "tui"],
-    ),
+    ("cli", &["api", "config", "framework", "plugins", "scheduler", "recording", "driver", "explain", "tui"]),
 ];
 
 /// What may only be used in these modules, or parts of them.

@@ -94,9 +94,11 @@ pub struct RecordArgs {
 
 /// `schedscope replay`.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Exit codes: 0 every decision and every state is as recorded; 1 so it is up to where the \
+#[command(
+    after_help = "Exit codes: 0 every decision and every state is as recorded; 1 so it is up to where the \
                         recording was cut off; 2 the file cannot be read, is no recording, or needs another version; \
-                        3 the replay differs; 4 the recording is damaged.")]
+                        3 the replay differs; 4 the recording is damaged."
+)]
 pub struct ReplayArgs {
     /// Plays it without a screen and compares every decision and every state
     #[arg(long, required = true)]

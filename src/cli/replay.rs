@@ -111,7 +111,8 @@ impl From<&Divergence> for DivergenceReport {
     fn from(divergence: &Divergence) -> Self {
         match divergence {
             Divergence::Decision { input, recorded, found_check, .. } => {
-                let text = |check: &Option<u32>| check.map(|check| format!("{check:08x}")).unwrap_or_default();
+                let text =
+                    |check: &Option<u32>| check.map(|check| format!("{check:08x}")).unwrap_or_default();
                 Self {
                     input: *input,
                     component: "decisions".to_owned(),

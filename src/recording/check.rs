@@ -35,7 +35,9 @@ pub enum Divergence {
         found: String,
     },
     /// A component is in another state.
-    #[error("input {input} at {at:?}: {component} differs ({found:016x}, recorded {recorded:016x}); it was equal after input {since}")]
+    #[error(
+        "input {input} at {at:?}: {component} differs ({found:016x}, recorded {recorded:016x}); it was equal after input {since}"
+    )]
     Component {
         /// The last input before the state was compared.
         input: u64,

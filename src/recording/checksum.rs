@@ -180,7 +180,8 @@ mod tests {
     #[test]
     fn every_flipped_bit_is_found_where_it_is() {
         let before = Chain(0x1234_5678);
-        let line = sealed(&mut before.clone(), "{\"t\":\"1.000000001\",\"in\":\"deleted\",\"name\":\"some-pod\"");
+        let line =
+            sealed(&mut before.clone(), "{\"t\":\"1.000000001\",\"in\":\"deleted\",\"name\":\"some-pod\"");
         for at in 0..line.len() {
             for bit in 0..8 {
                 let mut damaged = line.clone();

@@ -57,9 +57,9 @@ pub(super) fn describe(effect: &Effect) -> Option<String> {
     Some(match &effect.kind {
         EffectKind::Bind { pod, node, .. } => format!("{pod} is bound to {node}"),
         EffectKind::PatchPodStatus { pod, condition, nominated_node_name, .. } => {
-            let condition = condition.as_ref().map(|condition| {
-                format!(" {}={} ({})", condition.type_, condition.status, condition.reason)
-            });
+            let condition = condition
+                .as_ref()
+                .map(|condition| format!(" {}={} ({})", condition.type_, condition.status, condition.reason));
             let nominated = nominated_node_name.as_ref().map(|node| match &**node {
                 "" => " no longer nominated".to_owned(),
                 node => format!(" nominated to {node}"),
@@ -67,7 +67,9 @@ pub(super) fn describe(effect: &Effect) -> Option<String> {
             format!("{pod} is patched:{}{}", condition.unwrap_or_default(), nominated.unwrap_or_default())
         }
         EffectKind::DeletePod { pod, .. } => format!("{pod} is deleted"),
-        EffectKind::CallExtender(call) => format!("extender {} is asked to {}", call.extender, call.verb.as_str()),
+        EffectKind::CallExtender(call) => {
+            format!("extender {} is asked to {}", call.extender, call.verb.as_str())
+        }
         EffectKind::Write(write) => {
             let (verb, kind) = (write.verb.as_str(), write.object.kind());
             format!("{verb} of {kind} {}", write.object.key())

@@ -218,7 +218,8 @@ impl<R: BufRead> RecordingReader<R> {
             let reason = "one bit keeps it from being a zstd frame".to_owned();
             return Err(ReadError::Damaged { line: 1, place: Place::Byte(at), reason });
         }
-        let is_zstd = !beginning.is_empty() && beginning.iter().zip(ZSTD_MAGIC).all(|(is, should)| *is == should);
+        let is_zstd =
+            !beginning.is_empty() && beginning.iter().zip(ZSTD_MAGIC).all(|(is, should)| *is == should);
         let source = if is_zstd { Source::Zstd(FrameReader::new(reader)) } else { Source::Plain(reader) };
         let mut lines =
             Lines { source, buffer: Vec::new(), at: 0, offset: 0, count: 0, chain: Chain::default() };

@@ -16,7 +16,11 @@ fn small(compression: Compression) -> Vec<u8> {
     let mut pod = Pod::default();
     pod.metadata.name = "p".into();
     pod.metadata.uid = "u".into();
-    let inputs = [Input::Added(Object::from(node)), Input::Added(Object::from(pod)), Input::Command(Command::ScheduleOne)];
+    let inputs = [
+        Input::Added(Object::from(node)),
+        Input::Added(Object::from(pod)),
+        Input::Command(Command::ScheduleOne),
+    ];
     recording_of(&inputs.map(|input| (START, input)), compression, Slim::default())
 }
 
@@ -121,7 +125,13 @@ fn every_flipped_bit_of_a_compressed_recording_is_found() {
 fn lines_that_are_missing_swapped_or_repeated_are_found() {
     let whole = small(Compression::None);
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
-    for order in [vec![0, 2, 3, 4], vec![0, 2, 1, 3, 4], vec![0, 1, 1, 2, 3, 4], vec![0, 1, 2, 4], vec![0, 1, 2, 3, 4, 4]] {
+    for order in [
+        vec![0, 2, 3, 4],
+        vec![0, 2, 1, 3, 4],
+        vec![0, 1, 1, 2, 3, 4],
+        vec![0, 1, 2, 4],
+        vec![0, 1, 2, 3, 4, 4],
+    ] {
         let changed: Vec<u8> = order.iter().flat_map(|line| lines[*line].to_vec()).collect();
         let (_, error) = read(&changed);
         assert!(matches!(error, Some(ReadError::Damaged { .. })), "{order:?}: {error:?}");
@@ -133,7 +143,13 @@ fn another_format_and_other_files_are_told_from_damage() {
     let newer = br#"{"schedscope":"recording","format":2,"seal":"of another kind"}"#;
     let error = RecordingReader::new(&[newer.as_slice(), b"\n"].concat()[..]).unwrap_err();
     assert_eq!(error.to_string(), "its format is version 2, and this version reads 1");
-    for text in ["", "\n", "apiVersion: v1\nkind: List\n", "{\"version\": 3, \"term\": {}}\n[0.1, \"o\", \"x\"]\n", "\u{0}\u{0}"] {
+    for text in [
+        "",
+        "\n",
+        "apiVersion: v1\nkind: List\n",
+        "{\"version\": 3, \"term\": {}}\n[0.1, \"o\", \"x\"]\n",
+        "\u{0}\u{0}",
+    ] {
         let error = RecordingReader::new(text.as_bytes()).unwrap_err();
         assert!(matches!(error, ReadError::NotARecording(_)), "{text:?}: {error:?}");
     }

@@ -67,7 +67,10 @@ fn what_the_scheduler_does_not_read_is_not_in_the_file() {
     let text = String::from_utf8(bytes.clone()).unwrap();
     assert!(!text.contains(SECRET));
     assert!(text.contains("volume.kubernetes.io/selected-node\":\"n1\""), "plugins read that one");
-    assert!(text.contains("vault.example.com/token\":\"hidden:"), "that it is there shows, as does a change of it");
+    assert!(
+        text.contains("vault.example.com/token\":\"hidden:"),
+        "that it is there shows, as does a change of it"
+    );
     assert!(checked(&bytes).1.is_ok());
 }
 

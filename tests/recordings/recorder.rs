@@ -1,5 +1,7 @@
 //! The recorder: a file of its owner alone, flushed every second, ended upon a signal; nothing is dropped.
 
+#![expect(clippy::disallowed_methods, reason = "a slow disk and the recorder's own clock are what is tested")]
+
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -43,7 +45,8 @@ fn a_slow_disk_makes_the_session_wait_and_loses_nothing() {
     let stats = recorder.finish().unwrap();
     assert_eq!(stats.inputs, 10_000);
     assert!(stats.waits > 0 && stats.waited_ns > 0, "{stats:?}");
-    let n_inputs = records(&memory.bytes()).iter().filter(|record| matches!(record, Record::Input { .. })).count();
+    let n_inputs =
+        records(&memory.bytes()).iter().filter(|record| matches!(record, Record::Input { .. })).count();
     assert_eq!(n_inputs, 10_000);
 }
 

@@ -64,7 +64,8 @@ fn find(records: &[Record], is_wanted: impl Fn(&Record) -> bool) -> (usize, u64)
 #[test]
 fn another_decision_is_found_at_its_input() {
     let bytes = session(7, 300, Compression::None);
-    let (at, number) = find(&records(&bytes), |record| matches!(record, Record::Input { decided: Some(_), .. }));
+    let (at, number) =
+        find(&records(&bytes), |record| matches!(record, Record::Input { decided: Some(_), .. }));
     let other = rewritten(&bytes, |records| {
         if let Record::Input { decided, .. } = &mut records[at] {
             *decided = decided.map(|check| check ^ 1);
@@ -72,7 +73,8 @@ fn another_decision_is_found_at_its_input() {
     });
     let (report, outcome) = checked(&other);
     assert_eq!(report.inputs, number);
-    let Err(ReplayError::Diverged(Divergence::Decision { input, recorded, found_check, .. })) = outcome else {
+    let Err(ReplayError::Diverged(Divergence::Decision { input, recorded, found_check, .. })) = outcome
+    else {
         panic!("{outcome:?}");
     };
     assert_eq!(input, number);
@@ -101,15 +103,19 @@ fn another_state_is_found_and_its_component_named() {
     };
     assert_eq!((*input, component.as_str(), *since), (number, "nominator", before));
     let text = outcome.unwrap_err().to_string();
-    assert!(text.contains("nominator differs") && text.contains(&format!("equal after input {before}")), "{text}");
+    assert!(
+        text.contains("nominator differs") && text.contains(&format!("equal after input {before}")),
+        "{text}"
+    );
 }
 
 #[test]
 fn an_input_that_was_left_out_is_noticed() {
     let bytes = session(7, 300, Compression::None);
-    let (at, _) = find(&records(&bytes), |record| {
-        matches!(record, Record::Input { input, .. } if matches!(**input, schedscope::scheduler::input::Input::Command(_)))
-    });
+    let (at, _) = find(
+        &records(&bytes),
+        |record| matches!(record, Record::Input { input, decided: Some(_), .. } if matches!(**input, schedscope::scheduler::input::Input::Command(_))),
+    );
     let other = rewritten(&bytes, |records| _ = records.remove(at));
     let (_, outcome) = checked(&other);
     assert!(matches!(outcome, Err(ReplayError::Diverged(_))), "{outcome:?}");

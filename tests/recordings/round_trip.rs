@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use schedscope::api::manifest::{Source, load};
-use schedscope::api::objects::{Pod, PodCondition};
+use schedscope::api::objects::{Container, ContainerPort, Pod, PodCondition, ResourceRequirements};
 use schedscope::api::{Object, Quantity, Rng, Str, Time};
 use schedscope::config::{FeatureGates, PluginCatalog, ReadOptions, SchedulerConfig};
 use schedscope::framework::extender::ExtenderAnswer;
@@ -40,7 +40,9 @@ fn survive(inputs: &[(Time, Input)], slim: &Slim) {
 
 /// The amounts of an object with their shapes, which equality does not look at.
 fn spelled(input: &Input) -> Vec<String> {
-    let (Input::Added(Object::Pod(pod)) | Input::Deleted(Object::Pod(pod))) = input else { return Vec::new() };
+    let (Input::Added(Object::Pod(pod)) | Input::Deleted(Object::Pod(pod))) = input else {
+        return Vec::new();
+    };
     let containers = pod.spec.containers.iter().flat_map(|container| container.resources.requests.values());
     containers.chain(pod.spec.overhead.values()).map(|quantity| quantity.spelling()).collect()
 }
@@ -52,7 +54,12 @@ fn keeping_all(inputs: &[(Time, Input)]) -> Slim {
         Input::Updated { old, new } => vec![old, new],
         _ => Vec::new(),
     });
-    Slim { kept_annotations: objects.flat_map(|object| object.metadata().annotations.keys()).map(ToString::to_string).collect() }
+    Slim {
+        kept_annotations: objects
+            .flat_map(|object| object.metadata().annotations.keys())
+            .map(ToString::to_string)
+            .collect(),
+    }
 }
 
 /// Added, changed, changed back by somebody who has seen something else, and deleted.
@@ -104,7 +111,10 @@ fn every_kind_of_input_survives() {
         Input::Written { id: EffectId(9), result: Err(failure(ApiFailureReason::Other)) },
         Input::ExtenderAnswered {
             id: EffectId(10),
-            answer: ExtenderAnswer::Http { status: 200, body: "{\"NodeNames\":[\"\u{1F980}\\\"]}\0\r\n".to_owned() },
+            answer: ExtenderAnswer::Http {
+                status: 200,
+                body: "{\"NodeNames\":[\"\u{1F980}\\\"]}\0\r\n".to_owned(),
+            },
         },
         Input::ExtenderAnswered { id: EffectId(11), answer: ExtenderAnswer::Failed("timeout".to_owned()) },
         Input::Command(Command::ScheduleOne),
@@ -127,17 +137,40 @@ fn every_kind_of_input_survives() {
 fn any_pod(rng: &mut Rng) -> Pod {
     let text = |rng: &mut Rng| {
         let n = rng.below(5);
-        let characters = ["a", "-", "/", ".", "\"", "\\", "\n", "\u{0}", "é", "\u{1F980}", "\u{202e}", " ", "{", "\u{7f}"];
+        let characters =
+            ["a", "-", "/", ".", "\"", "\\", "\n", "\u{0}", "é", "\u{1F980}", "\u{202e}", " ", "{", "\u{7f}"];
         (0..n).map(|_| characters[rng.below(characters.len())]).collect::<String>()
     };
     let quantity = |rng: &mut Rng| -> Quantity {
         let spellings = [
-            "0", "0.5", "0.50", "500m", "1.5Gi", "1536Mi", "1e3", "12E-3", "-1", "123456789012345678901", "0.0Ki",
-            "1n", "0.1Ki", "99999999999999999999Ei", "1024", "3.000",
+            "0",
+            "0.5",
+            "0.50",
+            "500m",
+            "1.5Gi",
+            "1536Mi",
+            "1e3",
+            "12E-3",
+            "-1",
+            "123456789012345678901",
+            "0.0Ki",
+            "1n",
+            "0.1Ki",
+            "99999999999999999999Ei",
+            "1024",
+            "3.000",
         ];
         spellings[rng.below(spellings.len())].parse().unwrap()
     };
-    let numbers = [json!(0.1), json!(1e300), json!(-0.0), json!(u64::MAX), json!(i64::MIN), json!(5e-324), json!(0.30000000000000004)];
+    let numbers = [
+        json!(0.1),
+        json!(1e300),
+        json!(-0.0),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!(5e-324),
+        json!(0.30000000000000004),
+    ];
     let mut pod = Pod::default();
     let metadata = &mut pod.metadata;
     metadata.name = text(rng).into();
@@ -157,17 +190,22 @@ fn any_pod(rng: &mut Rng) -> Pod {
     spec.priority = (rng.below(2) == 0).then(|| i32::try_from(rng.below(1 << 20)).unwrap());
     spec.host_users = [None, Some(true), Some(false)][rng.below(3)];
     for _ in 0..rng.below(4) {
-        let mut container = schedscope::api::objects::Container::default();
-        container.name = text(rng).into();
-        container.image = text(rng).into();
-        container.resources.requests.insert(text(rng).into(), quantity(rng));
-        container.resources.limits.insert(text(rng).into(), quantity(rng));
-        container.ports = vec![schedscope::api::objects::ContainerPort {
+        let port = ContainerPort {
             container_port: i32::MIN,
             host_port: i32::MAX,
             host_ip: text(rng),
             protocol: text(rng),
-        }];
+        };
+        let container = Container {
+            name: text(rng).into(),
+            image: text(rng).into(),
+            resources: ResourceRequirements {
+                requests: [(text(rng).into(), quantity(rng))].into(),
+                limits: [(text(rng).into(), quantity(rng))].into(),
+            },
+            ports: vec![port],
+            ..Container::default()
+        };
         spec.containers.push(container);
         spec.overhead.insert(text(rng).into(), quantity(rng));
     }
@@ -178,7 +216,12 @@ fn any_pod(rng: &mut Rng) -> Pod {
     pod.status.phase = text(rng);
     pod.status.start_time = (rng.below(2) == 0).then(|| Time::from_nanos(rng.next_u64()));
     pod.status.conditions = (0..rng.below(2))
-        .map(|_| PodCondition { type_: text(rng), status: text(rng), message: text(rng), ..PodCondition::default() })
+        .map(|_| PodCondition {
+            type_: text(rng),
+            status: text(rng),
+            message: text(rng),
+            ..PodCondition::default()
+        })
         .collect();
     pod
 }

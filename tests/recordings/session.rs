@@ -78,33 +78,33 @@ impl Session {
             75..86 => {
                 let text = pod(self.n_pods, &mut self.rng);
                 self.n_pods += 1;
-                self.edit(Edit::Apply { source: "test".to_owned(), text });
+                self.edit(&Edit::Apply { source: "test".to_owned(), text });
             }
             86..93 => {
                 let pods: Vec<NamespacedName> = self.simulator.api().objects().pods.keys().cloned().collect();
                 if pods.len() > 10 {
                     let pod = pods[self.rng.below(pods.len())].clone();
-                    self.edit(Edit::DeletePod(pod));
+                    self.edit(&Edit::DeletePod(pod));
                 }
             }
             93 => {
                 let text = node(self.n_nodes, &mut self.rng);
                 self.n_nodes += 1;
-                self.edit(Edit::Apply { source: "test".to_owned(), text });
+                self.edit(&Edit::Apply { source: "test".to_owned(), text });
             }
             94 => {
                 if self.simulator.api().objects().nodes.len() > 8 {
                     let node = self.any_node();
-                    self.edit(Edit::DeleteNode(node));
+                    self.edit(&Edit::DeleteNode(node));
                 }
             }
             95 => {
                 let node = self.any_node();
-                self.edit(Edit::Cordon(node));
+                self.edit(&Edit::Cordon(node));
             }
             96 => {
                 let node = self.any_node();
-                self.edit(Edit::Uncordon(node));
+                self.edit(&Edit::Uncordon(node));
             }
             97 => {
                 let (node, sign) = (self.any_node(), ["", "-"][self.rng.below(2)]);
@@ -128,8 +128,8 @@ impl Session {
     }
 
     /// Changes the cluster, or tries to.
-    fn edit(&mut self, edit: Edit) {
-        let _ = self.simulator.edit(&edit);
+    fn edit(&mut self, edit: &Edit) {
+        let _ = self.simulator.edit(edit);
     }
 }
 

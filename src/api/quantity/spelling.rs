@@ -6,18 +6,8 @@
 use super::{Format, NANO, Quantity, Shape};
 
 /// Suffixes of decimal quantities, with their powers of ten.
-const DECIMAL: [(&str, i32); 10] = [
-    ("", 0),
-    ("m", -3),
-    ("k", 3),
-    ("M", 6),
-    ("G", 9),
-    ("u", -6),
-    ("n", -9),
-    ("T", 12),
-    ("P", 15),
-    ("E", 18),
-];
+const DECIMAL: [(&str, i32); 10] =
+    [("", 0), ("m", -3), ("k", 3), ("M", 6), ("G", 9), ("u", -6), ("n", -9), ("T", 12), ("P", 15), ("E", 18)];
 /// Suffixes of binary quantities, in steps of 1024.
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /// So many digits behind the point keep a number out of the 64-bit shape.
@@ -54,21 +44,27 @@ impl Quantity {
             (Shape::Int64, Format::DecimalSi) => DECIMAL
                 .iter()
                 .filter_map(|(suffix, exponent)| {
-                    let places = usize::try_from(exponent - self.scale).ok().filter(|places| *places <= 36)?;
+                    let places =
+                        usize::try_from(exponent - self.scale).ok().filter(|places| *places <= 36)?;
                     Some(format!("{sign}{}{suffix}", with_point(&digits, places)))
                 })
                 .collect(),
             (Shape::Int64, Format::BinarySi) => {
                 let steps = BINARY.iter().enumerate();
                 steps
-                    .map(|(step, suffix)| format!("{sign}{}{suffix}", mantissa.unsigned_abs() >> (10 * (step + 1))))
+                    .map(|(step, suffix)| {
+                        format!("{sign}{}{suffix}", mantissa.unsigned_abs() >> (10 * (step + 1)))
+                    })
                     .collect()
             }
             (Shape::Decimal, Format::BinarySi) if self.scale == 0 => vec![format!("{sign}{digits}Ei")],
             (Shape::Decimal, Format::BinarySi) => {
                 // One 1024th has ten decimal places.
                 let scaled = mantissa.unsigned_abs().checked_mul(10_000_000_000 / 1024);
-                scaled.map(|scaled| format!("{sign}{}Ki", with_point(&scaled.to_string(), 19))).into_iter().collect()
+                scaled
+                    .map(|scaled| format!("{sign}{}Ki", with_point(&scaled.to_string(), 19)))
+                    .into_iter()
+                    .collect()
             }
             (Shape::Decimal, format) if self.scale == NANO => {
                 let number = with_point(&digits, 9);
@@ -109,11 +105,50 @@ mod tests {
     #[test]
     fn every_shape_and_format_is_read_back_as_it_was() {
         for text in [
-            "0", "0m", "0Ki", "0.0Ki", "0e3", "0.000", "1", "-1", "100m", "0.5", "0.50", "-0.125", "1.5Gi", "0.1Ki",
-            "-2.7Mi", "1024", "1Ki", "1024Ki", "123456789012Ki", "8Ei", "9Ei", "99999999999999999999Ei", "12e6",
-            "1.5e3", "12E-3", "1e30", "-1e30", "0.0000000001", "1n", "1.5n", "1u", "123456789012345678",
-            "1234567890123456789", "0.1234567890123456789", "1e-12", "500M", "0.3Gi", "3.000", "1000000000000000000E",
-            "Ki", "+7", "5E", "5e0", "0.0009765625Ki",
+            "0",
+            "0m",
+            "0Ki",
+            "0.0Ki",
+            "0e3",
+            "0.000",
+            "1",
+            "-1",
+            "100m",
+            "0.5",
+            "0.50",
+            "-0.125",
+            "1.5Gi",
+            "0.1Ki",
+            "-2.7Mi",
+            "1024",
+            "1Ki",
+            "1024Ki",
+            "123456789012Ki",
+            "8Ei",
+            "9Ei",
+            "99999999999999999999Ei",
+            "12e6",
+            "1.5e3",
+            "12E-3",
+            "1e30",
+            "-1e30",
+            "0.0000000001",
+            "1n",
+            "1.5n",
+            "1u",
+            "123456789012345678",
+            "1234567890123456789",
+            "0.1234567890123456789",
+            "1e-12",
+            "500M",
+            "0.3Gi",
+            "3.000",
+            "1000000000000000000E",
+            "Ki",
+            "+7",
+            "5E",
+            "5e0",
+            "0.0009765625Ki",
         ] {
             survives(text);
         }
