@@ -14,6 +14,8 @@ use crate::config::{Gate, SchedulerConfig};
 use crate::driver::extender::HttpTransport;
 use crate::driver::recorder::{Recorder, RecorderOptions, RecordingTap};
 use crate::driver::sandbox::api::SandboxApi;
+use crate::driver::sandbox::controllers::Controllers;
+use crate::driver::sandbox::controllers::device_drivers::DeviceDrivers;
 use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::driver::sandbox::unbuilt;
@@ -106,7 +108,11 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
         ..SchedulerOptions::default()
     };
     let (recorder, tap) = start_recording(record, &configuration, &options, &name, purpose)?.unzip();
-    let simulator = simulator(&configuration, options, api, tap)?;
+    let controllers = controllers(args)?;
+    let mut simulator = simulator(&configuration, options, api, tap)?;
+    if let Some(controllers) = controllers {
+        simulator = simulator.with_controllers(controllers);
+    }
     Ok(Setup { simulator, source: name, notes, recorder })
 }
 
@@ -121,6 +127,19 @@ fn read_configuration(args: &InputArgs) -> anyhow::Result<SchedulerConfig> {
     let registry = in_tree_registry();
     configuration.leave_out_unbuilt(&|name| registry.contains(name));
     Ok(configuration)
+}
+
+/// The controllers that the arguments ask for.
+fn controllers(args: &InputArgs) -> anyhow::Result<Option<Controllers>> {
+    if args.no_controllers {
+        return Ok(None);
+    }
+    let controllers = Controllers::new(args.seed);
+    let Some(path) = &args.device_drivers else { return Ok(Some(controllers)) };
+    let source = config::read_file(path)?;
+    let drivers = DeviceDrivers::parse(&source.text)
+        .with_context(|| format!("reading drivers from {}", path.display()))?;
+    Ok(Some(controllers.with_drivers(drivers)))
 }
 
 fn configuration_notes(configuration: &SchedulerConfig) -> Vec<String> {

@@ -2,7 +2,9 @@
 
 pub mod conformance;
 pub mod extender;
+pub mod history;
 pub mod recorder;
+pub mod rewind;
 pub mod runner;
 pub mod sandbox;
 pub mod session;

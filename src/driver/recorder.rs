@@ -139,7 +139,7 @@ enum Message {
     Digest(Vec<(&'static str, u64)>),
     Marker { at: Time, name: String },
     Note { at: Time, text: String },
-    Rewind { inputs: u64 },
+    Rewind { input: u64 },
     End { reason: String },
 }
 
@@ -207,6 +207,7 @@ impl Recorder {
             sender,
             shared: Arc::clone(&shared),
             inputs: 0,
+            at: 0,
             since_digest: 0,
             digest_interval_min: options.digest_interval_min,
         };
@@ -250,33 +251,53 @@ fn new_file(path: &Path) -> io::Result<File> {
 }
 
 /// The session's way to its recording. Dropping it ends the recording.
+///
+/// Inputs are numbered from 1 in the order in which they are recorded. Whoever records tells behind which of them the
+/// scheduler was; where that is not the last one, the session has gone back, and the recording says so.
 #[derive(Debug)]
 pub struct RecordingTap {
     sender: SyncSender<Message>,
     shared: Arc<Shared>,
+    /// How many inputs were recorded.
     inputs: u64,
+    /// Behind which of them the recording stands.
+    at: u64,
     since_digest: u64,
     digest_interval_min: u64,
 }
 
 impl RecordingTap {
-    /// Records an input that the scheduler has taken, with the deeds that followed from it.
+    /// Records an input that the scheduler has taken behind input `behind`, with the deeds that followed from it. The
+    /// answer is its number.
     pub fn took<'a>(
         &mut self,
+        behind: u64,
         at: Time,
         input: Input,
         effects: impl IntoIterator<Item = &'a Effect>,
         scheduler: &Scheduler,
-    ) {
+    ) -> u64 {
+        self.go_to(behind);
         let decided = decisions_check(effects);
         self.send(Message::Input { at, input, decided });
         self.inputs += 1;
+        self.at = self.inputs;
         self.since_digest += 1;
         // A digest looks at every object, so with one per so many inputs each input pays for one object.
         if self.since_digest >= self.digest_interval_min
             && self.since_digest >= scheduler.objects().len() as u64
         {
             self.digest(scheduler);
+        }
+        self.inputs
+    }
+
+    /// The session goes on from behind that input.
+    fn go_to(&mut self, input: u64) {
+        if self.at != input {
+            self.at = input;
+            self.since_digest = 0;
+            self.send(Message::Rewind { input });
         }
     }
 
@@ -285,7 +306,7 @@ impl RecordingTap {
         self.send(Message::Digest(scheduler.digest_parts()));
     }
 
-    /// How many inputs were recorded, less those that were gone back over.
+    /// How many inputs were recorded.
     pub fn inputs(&self) -> u64 {
         self.inputs
     }
@@ -300,26 +321,22 @@ impl RecordingTap {
         self.shared.failure()
     }
 
-    /// Marks a place, with a look at the scheduler there.
-    pub fn marker(&mut self, at: Time, name: &str, scheduler: &Scheduler) {
+    /// Marks the place behind an input, with a look at the scheduler there.
+    pub fn marker(&mut self, behind: u64, at: Time, name: &str, scheduler: &Scheduler) {
+        self.go_to(behind);
         self.digest(scheduler);
         self.send(Message::Marker { at, name: name.to_owned() });
     }
 
-    /// Says something about a place.
-    pub fn note(&mut self, at: Time, text: &str) {
+    /// Says something about the place behind an input.
+    pub fn note(&mut self, behind: u64, at: Time, text: &str) {
+        self.go_to(behind);
         self.send(Message::Note { at, text: text.to_owned() });
     }
 
-    /// The session has gone back to its state after so many inputs and goes on from there.
-    pub fn rewound(&mut self, inputs: u64) {
-        self.inputs = inputs;
-        self.since_digest = 0;
-        self.send(Message::Rewind { inputs });
-    }
-
-    /// Ends the recording with a last look at the scheduler.
-    pub fn finish(mut self, scheduler: &Scheduler, reason: &str) {
+    /// Ends the recording behind an input with a last look at the scheduler. What is recorded later is lost.
+    pub fn finish(&mut self, behind: u64, scheduler: &Scheduler, reason: &str) {
+        self.go_to(behind);
         self.digest(scheduler);
         self.send(Message::End { reason: reason.to_owned() });
     }
@@ -426,7 +443,7 @@ impl Scribe {
             Message::Digest(parts) => self.writer.digest(&parts)?,
             Message::Marker { at, name } => self.writer.marker(at, &name)?,
             Message::Note { at, text } => self.writer.note(at, &text)?,
-            Message::Rewind { inputs } => self.writer.rewind(inputs)?,
+            Message::Rewind { input } => self.writer.rewind(input)?,
             Message::End { reason } => {
                 self.writer.end(&reason)?;
                 self.count();

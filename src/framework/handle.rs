@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::api::objects::Pod;
-use crate::api::{ObjectStore, Rng, Str, Time, Uid};
+use crate::api::{NamespacedName, ObjectStore, Rng, Str, Time, Uid};
 
 use super::answers::{Answer, Answers, Question};
 use super::api_write::{ApiWrite, WriteResult};
@@ -34,6 +34,16 @@ impl PodNominator for NoNominations {
     fn nominated_pods_for_node(&self, _node_name: &str) -> &[Arc<PodInfo>] {
         &[]
     }
+}
+
+/// Which of several nodes that are equal by all rules is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum TieBreak {
+    /// One by chance, from the core's own seeded numbers, as kube-scheduler does from its own.
+    #[default]
+    Random,
+    /// The first by name, for comparisons with other implementations.
+    ByName,
 }
 
 /// A deed that a plugin asks for.
@@ -67,6 +77,9 @@ pub enum HandleRequest {
         candidate: Candidate,
         /// The plugin that decided so.
         plugin: Str,
+        /// Whether the attempt goes on meanwhile (`SchedulerAsyncPreemption`); otherwise it waits until the victims
+        /// are out of the way, and fails with an error if one of them cannot be got there.
+        is_async: bool,
     },
     /// Write to the API. While the pod's PreBind runs, the outcome comes back through
     /// [`CycleState::take_write_result`](super::CycleState::take_write_result), and PreBind is asked again; at any
@@ -78,6 +91,17 @@ pub enum HandleRequest {
         plugin: &'static str,
         /// What is written.
         write: ApiWrite,
+    },
+    /// Record an event about a pod (`EventRecorder`).
+    Event {
+        /// The pod.
+        pod: NamespacedName,
+        /// Such as `BindingConditionsPending`; the type is `Normal`.
+        reason: &'static str,
+        /// What is done, such as `Scheduling`.
+        action: &'static str,
+        /// The text.
+        note: String,
     },
     /// Let the rejected pods judge a change that no watch has reported, such as one that is only assumed.
     TellOf(ObjectChange),
@@ -108,6 +132,8 @@ pub struct Handle<'a> {
     pub states: &'a PluginStates,
     /// Answers from outside, as far as they are at hand.
     pub answers: &'a RefCell<Answers>,
+    /// How ties end.
+    pub tie_break: TieBreak,
     /// The core's random numbers.
     pub rng: &'a RefCell<Rng>,
     /// Deeds asked for so far.

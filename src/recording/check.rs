@@ -1,6 +1,8 @@
 //! Plays a recording and compares what the scheduler decides now with what it decided then.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
+use std::ops::RangeInclusive;
 
 use crate::api::Time;
 use crate::framework::runtime::Registry;
@@ -78,7 +80,7 @@ pub enum ReplayError {
     /// The replay differs from the recording.
     #[error("the replay differs: {0}")]
     Diverged(#[from] Divergence),
-    /// The recording goes back to a state that it does not have.
+    /// The recording goes back to an input that it does not have yet.
     #[error("the recording goes back to input {to}, and there are {inputs}")]
     RewindAhead {
         /// Where it goes back to.
@@ -126,7 +128,7 @@ impl Replay {
         &mut self.scheduler
     }
 
-    /// How many inputs it was given.
+    /// The number of the last input in the recording.
     pub fn inputs(&self) -> u64 {
         self.inputs
     }
@@ -244,19 +246,20 @@ pub fn check<R: BufRead>(
     let mut replay = Replay::new(reader.header(), registry, false)?;
     report.lines = 1;
     report.compares_digests = replay.compares_digests;
-    let mut way = Way::default();
+    let mut tree = Tree::default();
     while let Some(entry) = reader.next_entry()? {
         report.lines = entry.line;
         match &entry.record {
-            Record::Input { .. } => way.0.push(entry.line),
+            Record::Input { .. } => tree.add(),
             Record::Digest { .. } => report.digests += 1,
             Record::Marker { .. } | Record::Note { .. } => report.marks += 1,
-            Record::Rewind { inputs } => {
-                if !way.cut(*inputs) {
-                    return Err(ReplayError::RewindAhead { to: *inputs, inputs: replay.inputs });
+            Record::Rewind { input } => {
+                if *input > replay.inputs {
+                    return Err(ReplayError::RewindAhead { to: *input, inputs: replay.inputs });
                 }
                 report.rewinds += 1;
-                replay = play_way(open()?, registry, &way)?;
+                tree.rewind(*input);
+                replay = play_again(open()?, registry, &tree)?;
             }
             Record::End { reason, .. } => report.end = Some(reason.clone()),
         }
@@ -268,39 +271,61 @@ pub fn check<R: BufRead>(
     Ok(())
 }
 
-/// Plays the lines of a way.
-fn play_way<R: BufRead>(reader: R, registry: &Registry, way: &Way) -> Result<Replay, ReplayError> {
+/// Plays the inputs that lead to the state of the tree.
+fn play_again<R: BufRead>(reader: R, registry: &Registry, tree: &Tree) -> Result<Replay, ReplayError> {
     let mut reader = RecordingReader::new(reader)?;
     let mut replay = Replay::new(reader.header(), registry, false)?;
-    while replay.inputs < way.len() {
+    let way = tree.way();
+    let mut number = 0;
+    while number < tree.at {
         let Some(entry) = reader.next_entry()? else { break };
-        if let Record::Input { at, input, .. } = entry.record
-            && way.has(entry.line)
-        {
-            replay.input(at, *input);
+        if let Record::Input { at, input, .. } = entry.record {
+            number += 1;
+            if way.iter().any(|leg| leg.contains(&number)) {
+                replay.input(at, *input);
+            }
         }
     }
-    replay.compared = replay.inputs;
+    replay.inputs = tree.inputs;
+    replay.compared = tree.at;
     Ok(replay)
 }
 
-/// The lines of the inputs that led to a state, in ascending order.
+/// Which input follows which, where one does not follow the one before it in the file.
 #[derive(Debug, Default)]
-struct Way(Vec<u64>);
+struct Tree {
+    /// Inputs in the file so far.
+    inputs: u64,
+    /// The input that led to the present state; 0 is the beginning.
+    at: u64,
+    /// Inputs that follow another one than that before them, each with the one that it follows.
+    forks: BTreeMap<u64, u64>,
+}
 
-impl Way {
-    fn len(&self) -> u64 {
-        self.0.len() as u64
+impl Tree {
+    fn add(&mut self) {
+        let before = self.inputs;
+        self.inputs += 1;
+        if self.at != before {
+            self.forks.insert(self.inputs, self.at);
+        }
+        self.at = self.inputs;
     }
 
-    fn has(&self, line: u64) -> bool {
-        self.0.binary_search(&line).is_ok()
+    fn rewind(&mut self, to: u64) {
+        self.at = to;
     }
 
-    /// Goes back to the state after so many inputs. False if there are not so many.
-    fn cut(&mut self, inputs: u64) -> bool {
-        let is_behind = inputs <= self.len();
-        self.0.truncate(usize::try_from(inputs).unwrap_or(usize::MAX));
-        is_behind
+    /// The inputs that lead to the present state, the last ones first.
+    fn way(&self) -> Vec<RangeInclusive<u64>> {
+        let mut legs = Vec::new();
+        let mut at = self.at;
+        while at > 0 {
+            let fork = self.forks.range(..=at).next_back();
+            let (first, before) = fork.map_or((1, 0), |(child, parent)| (*child, *parent));
+            legs.push(first..=at);
+            at = before;
+        }
+        legs
     }
 }

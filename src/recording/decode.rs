@@ -12,6 +12,7 @@ use crate::framework::api_write::{ApiFailure, ApiFailureReason};
 use crate::framework::extender::ExtenderAnswer;
 use crate::scheduler::effect::EffectId;
 use crate::scheduler::input::{Command, Input};
+use crate::scheduler::turns::Strand;
 
 use super::header::time_text;
 use super::record::Record;
@@ -35,6 +36,8 @@ struct Fields<'a> {
     namespace: Option<Cow<'a, str>>,
     #[serde(borrow)]
     name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    strand: Option<Cow<'a, str>>,
     id: Option<u64>,
     status: Option<u16>,
     #[serde(borrow)]
@@ -86,9 +89,9 @@ pub(super) fn record(line: &[u8], known: &mut ObjectStore) -> Result<Record, Str
     if let Some(text) = &fields.note {
         return Ok(Record::Note { at: fields.time()?, text: text.clone().into_owned() });
     }
-    if let Some(inputs) = fields.rewind {
+    if let Some(input) = fields.rewind {
         *known = ObjectStore::default();
-        return Ok(Record::Rewind { inputs });
+        return Ok(Record::Rewind { input });
     }
     match &fields.end {
         Some(reason) => Ok(Record::End { inputs: inputs()?, reason: reason.clone().into_owned() }),
@@ -184,6 +187,7 @@ impl Fields<'_> {
             "timeout" => Input::Timeout,
             "scheduleOne" => Input::Command(Command::ScheduleOne),
             "nextPhase" => Input::Command(Command::NextPhase),
+            "goOn" => Input::Command(Command::GoOn(self.strand()?)),
             "activate" => Input::Command(Command::Activate(self.pods()?)),
             "allow" => Input::Command(Command::AllowWaitingPod {
                 uid: Str::from(text(self.uid, "uid")?),
@@ -197,6 +201,17 @@ impl Fields<'_> {
             other => return Err(format!("{other:?} is not an input that this version knows")),
         };
         Ok(input)
+    }
+
+    fn strand(self) -> Result<Strand, String> {
+        let uid = |uid: Option<Cow<'_, str>>| text(uid, "uid").map(Str::from);
+        match self.strand.as_deref() {
+            Some("preemption") => Ok(Strand::Preemption(uid(self.uid)?)),
+            Some("binding") => Ok(Strand::Binding(uid(self.uid)?)),
+            Some("backoffFlush") => Ok(Strand::BackoffFlush),
+            Some("leftoverFlush") => Ok(Strand::LeftoverFlush),
+            other => Err(format!("{other:?} is nothing that goes on")),
+        }
     }
 
     fn deleted(self, known: &mut ObjectStore) -> Result<Object, String> {

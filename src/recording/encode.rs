@@ -10,6 +10,7 @@ use crate::api::{Object, ObjectStore, Time};
 use crate::framework::api_write::{ApiFailure, ApiFailureReason};
 use crate::framework::extender::ExtenderAnswer;
 use crate::scheduler::input::{Command, Input};
+use crate::scheduler::turns::Strand;
 
 use super::exact::Exact;
 use super::header::time_text;
@@ -153,6 +154,18 @@ impl Line {
             Command::NextPhase => {
                 self.value("nextPhase");
             }
+            Command::GoOn(strand) => {
+                let (name, uid) = match strand {
+                    Strand::Preemption(uid) => ("preemption", Some(uid)),
+                    Strand::Binding(uid) => ("binding", Some(uid)),
+                    Strand::BackoffFlush => ("backoffFlush", None),
+                    Strand::LeftoverFlush => ("leftoverFlush", None),
+                };
+                self.value("goOn").field("strand", name);
+                if let Some(uid) = uid {
+                    self.field("uid", &**uid);
+                }
+            }
             Command::Activate(pods) => {
                 self.value("activate").key("objects");
                 for (i, pod) in pods.iter().enumerate() {
@@ -184,8 +197,8 @@ impl Line {
         self.begin().time(at).field("note", text)
     }
 
-    pub(super) fn rewind(&mut self, inputs: u64) -> &mut Self {
-        self.begin().field("rewind", &inputs)
+    pub(super) fn rewind(&mut self, input: u64) -> &mut Self {
+        self.begin().field("rewind", &input)
     }
 
     pub(super) fn end(&mut self, inputs: u64, reason: &str) -> &mut Self {

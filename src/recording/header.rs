@@ -8,6 +8,7 @@ use crate::api::{Duration, Time};
 use crate::config::{FeatureGates, LoadOptions, SchedulerConfig};
 use crate::framework::extender::Extender;
 use crate::framework::runtime::{Registry, build_profiles};
+use crate::scheduler::turns::Turns;
 use crate::scheduler::{QueueOptions, Scheduler, SchedulerOptions, TieBreak};
 
 /// The version of the format that is written.
@@ -59,6 +60,10 @@ pub struct Header {
     pub seed: u64,
     /// Which of several nodes with the highest total is taken: `random` or `byName`.
     pub tie_break: String,
+    /// Who decides when things go on that run beside the attempts: `atOnce` or `onCommand`; see [`Turns`].
+    pub turns: String,
+    /// How many victims of a preemption are dealt with at the same time.
+    pub parallelism: usize,
     /// Whether the ranking of one attempt may serve the next pod.
     pub batching: bool,
     /// See [`SchedulerOptions::percentage_of_nodes_to_score`].
@@ -107,6 +112,8 @@ impl Header {
             redacted: false,
             seed: options.seed,
             tie_break: tie_break_text(options.tie_break).to_owned(),
+            turns: turns_text(options.turns).to_owned(),
+            parallelism: options.parallelism,
             batching: options.is_batching,
             percentage_of_nodes_to_score: options.percentage_of_nodes_to_score,
             queue: QueueHeader {
@@ -173,6 +180,8 @@ impl Header {
             } else {
                 TieBreak::Random
             },
+            parallelism: self.parallelism,
+            turns: if self.turns == turns_text(Turns::OnCommand) { Turns::OnCommand } else { Turns::AtOnce },
             is_tracing: true,
         })
     }
@@ -203,6 +212,13 @@ const fn tie_break_text(tie_break: TieBreak) -> &'static str {
     match tie_break {
         TieBreak::Random => "random",
         TieBreak::ByName => "byName",
+    }
+}
+
+const fn turns_text(turns: Turns) -> &'static str {
+    match turns {
+        Turns::AtOnce => "atOnce",
+        Turns::OnCommand => "onCommand",
     }
 }
 

@@ -20,7 +20,7 @@ pub enum Record {
     },
     /// The state of the scheduler after the inputs so far, component by component.
     Digest {
-        /// How many inputs there were.
+        /// How many inputs there were in the file.
         inputs: u64,
         /// The digest of each component.
         parts: IndexMap<String, u64>,
@@ -39,14 +39,14 @@ pub enum Record {
         /// The text.
         text: String,
     },
-    /// The scheduler was put back to the state after so many inputs; what follows goes on from there.
+    /// The session went back to its state behind an earlier input; what follows goes on from there.
     Rewind {
-        /// How many inputs are left.
-        inputs: u64,
+        /// The number of that input in the file, counted from 1; 0 stands for the beginning.
+        input: u64,
     },
     /// The recording is complete.
     End {
-        /// How many inputs there were.
+        /// How many inputs there were in the file.
         inputs: u64,
         /// Why it ended.
         reason: String,

@@ -124,14 +124,13 @@ impl<W: Write> RecordingWriter<W> {
         self.write_line()
     }
 
-    /// The scheduler was put back to the state after so many inputs.
+    /// The session went back to its state behind the input of that number.
     ///
     /// # Errors
     /// If the sink does not take it.
-    pub fn rewind(&mut self, inputs: u64) -> io::Result<()> {
-        self.line.rewind(inputs);
+    pub fn rewind(&mut self, input: u64) -> io::Result<()> {
+        self.line.rewind(input);
         self.write_line()?;
-        self.inputs = inputs;
         self.known = ObjectStore::default();
         Ok(())
     }

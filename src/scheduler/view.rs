@@ -11,6 +11,7 @@ use crate::api::{Duration, NamespacedName, Str, Time};
 use crate::framework::NodeInfo;
 
 use super::trace::{CycleOutcome, CycleTrace, Phase};
+use crate::queue::QueueMove;
 
 /// A pod in one of the three queues.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct QueueRow {
     pub backoff_duration: Option<Duration>,
     /// Whether it backs off because of an error rather than a rejection.
     pub is_error_backoff: bool,
+    /// Errors in a row.
+    pub consecutive_errors: u32,
     /// The PreEnqueue plugin that holds it.
     pub gated_by: Option<Str>,
     /// The plugins that turned it down.
@@ -106,6 +109,8 @@ pub struct QueueMoveLine {
     pub pod: NamespacedName,
     /// In a person's words, such as `to activeQ by NodeAdd (NodeResourcesFit: Queue)`.
     pub text: String,
+    /// What it was.
+    pub entry: QueueMove,
 }
 
 /// How many there are of what.
@@ -131,6 +136,8 @@ pub struct Counts {
     pub bound: u64,
     /// Attempts.
     pub cycles: u64,
+    /// Attempts that have failed, in the scheduling or the binding cycle.
+    pub failed: u64,
     /// Pods that it has evicted to make room.
     pub preempted: u64,
     /// Nodes that Filter looked at, over all attempts.

@@ -19,13 +19,8 @@ fn folder() -> PathBuf {
 fn sample_recording(compression: Compression) -> Vec<u8> {
     let options = RecorderOptions { compression, digest_interval_min: 10, ..RecorderOptions::default() };
     let (mut simulator, recorder, memory) = recorded(&sample::source().text, options);
-    let mark = |simulator: &mut schedscope::driver::sandbox::simulator::Simulator, name: &str| {
-        let (now, scheduler) = (simulator.now(), simulator.scheduler().clone());
-        let tap = simulator.recording_mut().unwrap();
-        tap.marker(now, name, &scheduler);
-        tap.note(now, "everything before this was loaded");
-    };
-    mark(&mut simulator, "loaded");
+    simulator.mark("loaded");
+    simulator.note("everything before this was loaded");
     schedscope::driver::runner::run_to_rest(&mut simulator);
     simulator.finish_recording("at rest");
     recorder.finish().unwrap();

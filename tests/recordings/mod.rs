@@ -111,7 +111,7 @@ fn rewritten(bytes: &[u8], change: impl FnOnce(&mut Vec<Record>)) -> Vec<u8> {
             }
             Record::Marker { at, name } => writer.marker(at, &name).unwrap(),
             Record::Note { at, text } => writer.note(at, &text).unwrap(),
-            Record::Rewind { inputs } => writer.rewind(inputs).unwrap(),
+            Record::Rewind { input } => writer.rewind(input).unwrap(),
             Record::End { reason, .. } => writer.end(&reason).unwrap(),
         }
     }

@@ -38,10 +38,10 @@ fn a_slow_disk_makes_the_session_wait_and_loses_nothing() {
     let disk = Disk { memory: memory.clone(), pause: Duration::from_micros(50), room: usize::MAX };
     let (recorder, mut tap) = Recorder::start(Box::new(disk), &header(), RecorderOptions::default()).unwrap();
     let scheduler = header().scheduler(&in_tree_registry(), false).unwrap();
-    for _ in 0..10_000 {
-        tap.took(START, Input::Timeout, [], &scheduler);
+    for behind in 0..10_000 {
+        tap.took(behind, START, Input::Timeout, [], &scheduler);
     }
-    tap.finish(&scheduler, "done");
+    tap.finish(10_000, &scheduler, "done");
     let stats = recorder.finish().unwrap();
     assert_eq!(stats.inputs, 10_000);
     assert!(stats.waits > 0 && stats.waited_ns > 0, "{stats:?}");
@@ -56,11 +56,11 @@ fn a_full_disk_ends_the_recording_and_not_the_session() {
     let disk = Disk { memory: memory.clone(), pause: Duration::ZERO, room: 20_000 };
     let (recorder, mut tap) = Recorder::start(Box::new(disk), &header(), RecorderOptions::default()).unwrap();
     let scheduler = header().scheduler(&in_tree_registry(), false).unwrap();
-    for _ in 0..20_000 {
-        tap.took(START, Input::Timeout, [], &scheduler);
+    for behind in 0..20_000 {
+        tap.took(behind, START, Input::Timeout, [], &scheduler);
     }
     assert_eq!(tap.failure().as_deref(), Some("no space left"));
-    tap.finish(&scheduler, "done");
+    tap.finish(20_000, &scheduler, "done");
     assert_eq!(recorder.finish().unwrap_err().to_string(), "writing the recording: no space left");
     let (records, error) = read(&memory.bytes());
     assert!(!records.is_empty() && error.is_some(), "what was written can be read");
@@ -72,7 +72,7 @@ fn what_is_recorded_reaches_the_sink_within_a_second_or_so() {
     let sink = io::BufWriter::with_capacity(1 << 20, memory.clone());
     let (recorder, mut tap) = Recorder::start(Box::new(sink), &header(), RecorderOptions::default()).unwrap();
     let scheduler = header().scheduler(&in_tree_registry(), false).unwrap();
-    tap.took(START, Input::Timeout, [], &scheduler);
+    tap.took(0, START, Input::Timeout, [], &scheduler);
     let start = Instant::now();
     while read(&memory.bytes()).0.is_empty() {
         assert!(start.elapsed() < Duration::from_secs(10));

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 use schedscope::driver::recorder::RecorderOptions;
+use schedscope::driver::session::{BackTo, Edit, SessionCommand};
+use schedscope::driver::stepper::Stepper;
 use schedscope::recording::{Compression, Divergence, Record, ReplayError};
 
 use super::session::{Session, recorded};
@@ -122,31 +124,44 @@ fn an_input_that_was_left_out_is_noticed() {
 }
 
 #[test]
-fn a_session_that_goes_back_is_replayed_with_its_ways() {
+fn a_session_that_goes_back_and_on_another_way_is_one_recording() {
     let manifest = node("n1", "4") + &node("n2", "4") + &pod("a", "1", "", "") + &pod("b", "1", "", "");
     let options = RecorderOptions { digest_interval_min: 1, ..RecorderOptions::default() };
-    let (mut simulator, recorder, memory) = recorded(&manifest, options);
-    let before = (simulator.clone(), simulator.recording_mut().unwrap().inputs());
-    simulator.step_cycle();
-    let between = (simulator.clone(), simulator.recording_mut().unwrap().inputs());
-    simulator.step_cycle();
-    for (earlier, inputs) in [between, before] {
-        let mut tap = simulator.take_recording().unwrap();
-        tap.rewound(inputs);
-        simulator = earlier;
-        simulator.set_recording(tap);
-        simulator.edit(&schedscope::driver::session::Edit::Cordon("n1".into())).unwrap();
-        while simulator.step_cycle() {}
+    let (simulator, recorder, memory) = recorded(&manifest, options);
+    let mut stepper = Stepper::new(simulator);
+    let mut tell = |command| assert!(stepper.command(command));
+    for command in [
+        SessionCommand::StepCycle,
+        SessionCommand::StepCycle,
+        // Going back and the same way again leaves no trace.
+        SessionCommand::Back(BackTo::Start),
+        SessionCommand::StepCycle,
+        SessionCommand::Back(BackTo::Phase),
+        // From inside an attempt, on another way.
+        SessionCommand::Edit(Edit::Cordon("n1".into())),
+        SessionCommand::StepCycle,
+        SessionCommand::StepCycle,
+        SessionCommand::Back(BackTo::Start),
+        SessionCommand::Edit(Edit::Cordon("n2".into())),
+        SessionCommand::StepCycle,
+        SessionCommand::Back(BackTo::Start),
+        SessionCommand::Edit(Edit::Label { node: "n2".into(), label: "a=b".to_owned() }),
+        SessionCommand::Back(BackTo::Start),
+        SessionCommand::Edit(Edit::Label { node: "n2".into(), label: "a=c".to_owned() }),
+        SessionCommand::StepCycle,
+        SessionCommand::Back(BackTo::Phase),
+    ] {
+        tell(command);
     }
-    simulator.finish_recording("the test is over");
+    stepper.finish_recording("the test is over");
     recorder.finish().unwrap();
     let bytes = memory.bytes();
     holds(&bytes);
     let (report, _) = checked(&bytes);
-    assert_eq!(report.rewinds, 2);
+    assert!(report.rewinds >= 4, "{report:?}");
     let ahead = rewritten(&bytes, |records| {
         let (at, _) = find(records, |record| matches!(record, Record::Rewind { .. }));
-        records[at] = Record::Rewind { inputs: 999 };
+        records[at] = Record::Rewind { input: 999 };
     });
     assert!(matches!(checked(&ahead).1, Err(ReplayError::RewindAhead { to: 999, .. })));
 }

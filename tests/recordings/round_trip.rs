@@ -12,6 +12,7 @@ use schedscope::recording::{Compression, Header, READ_ANNOTATIONS, Record, Slim}
 use schedscope::scheduler::SchedulerOptions;
 use schedscope::scheduler::effect::{ApiFailure, ApiFailureReason, EffectId};
 use schedscope::scheduler::input::{Command, Input};
+use schedscope::scheduler::turns::Strand;
 use serde_json::json;
 
 use super::{header_of, recording_of, records};
@@ -119,6 +120,10 @@ fn every_kind_of_input_survives() {
         Input::ExtenderAnswered { id: EffectId(11), answer: ExtenderAnswer::Failed("timeout".to_owned()) },
         Input::Command(Command::ScheduleOne),
         Input::Command(Command::NextPhase),
+        Input::Command(Command::GoOn(Strand::Preemption(Str::from("u")))),
+        Input::Command(Command::GoOn(Strand::Binding(Str::from("")))),
+        Input::Command(Command::GoOn(Strand::BackoffFlush)),
+        Input::Command(Command::GoOn(Strand::LeftoverFlush)),
         Input::Command(Command::Activate(vec![])),
         Input::Command(Command::Activate(vec![Arc::clone(&pod), pod])),
         Input::Command(Command::AllowWaitingPod { uid: Str::from("u"), plugin: "P".to_owned() }),

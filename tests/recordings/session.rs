@@ -54,7 +54,7 @@ impl Session {
 
     /// Goes on until so many inputs were recorded.
     pub fn run(&mut self, n_inputs: u64) {
-        while self.simulator.recording_mut().unwrap().inputs() < n_inputs {
+        while self.simulator.n_recorded() < n_inputs {
             self.act();
         }
     }
@@ -114,10 +114,7 @@ impl Session {
                 let (node, zone) = (self.any_node(), self.rng.below(4));
                 self.edit(Edit::Label { node, label: format!("topology.kubernetes.io/zone=z{zone}") });
             }
-            _ => {
-                let now = self.simulator.now();
-                self.simulator.recording_mut().unwrap().note(now, "a word about it");
-            }
+            _ => self.simulator.note("a word about it"),
         }
     }
 

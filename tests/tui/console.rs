@@ -35,6 +35,7 @@ fn row(name: &str) -> QueueRow {
         backoff_expiration: None,
         backoff_duration: None,
         is_error_backoff: false,
+        consecutive_errors: 0,
         gated_by: None,
         unschedulable_plugins: vec![Str::from("NodeResourcesFit")],
         pending_plugins: Vec::new(),
@@ -63,6 +64,7 @@ pub fn session(n: usize) -> SessionView {
         ..View::default()
     };
     SessionView {
+        moment: Default::default(),
         source: Str::from("sample"),
         run_state: RunState::Paused,
         speed: Speed::Times(1),

@@ -4,10 +4,10 @@
 //! its own deeds no earlier than a real one would. Nothing here reads a clock; whoever owns the driver moves time.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
-use crate::driver::recorder::RecordingTap;
+use crate::driver::recorder::{RecorderStats, RecordingTap};
 use crate::driver::session::Edit;
 use crate::framework::Framework;
 use crate::framework::extender::{ExtenderAnswer, ExtenderCall};
@@ -16,6 +16,7 @@ use crate::scheduler::input::{Command, Input};
 use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 
 use super::api::{ApiError, SandboxApi, WatchEvent};
+use super::controllers::{Controllers, Journal};
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
 const TICK: Duration = Duration::from_micros(1);
@@ -46,17 +47,44 @@ pub struct Simulator {
     /// Deeds that the core has asked for and that are not done.
     effects: VecDeque<Effect>,
     transport: Arc<dyn ExtenderTransport>,
+    /// Absent where only the scheduler acts.
+    controllers: Option<Controllers>,
+    /// Notes about the operation under way, if somebody wants them.
+    pub(super) notes: Option<Notes>,
     recording: Tap,
 }
 
-/// The way to a recording. A copy of the simulator is not recorded: it goes its own way.
+/// The way to a recording. A copy of the simulator shares it, and records nothing until it is told to: it may be a
+/// checkpoint that is done again, or a look at what could be.
 #[derive(Debug, Default)]
-struct Tap(Option<RecordingTap>);
+struct Tap {
+    shared: Option<Arc<Mutex<RecordingTap>>>,
+    is_active: bool,
+    /// The number of the input in the recording that the scheduler has taken last.
+    behind: u64,
+}
 
 impl Clone for Tap {
     fn clone(&self) -> Self {
-        Self(None)
+        Self { shared: self.shared.clone(), is_active: false, behind: self.behind }
     }
+}
+
+impl Tap {
+    fn lock(&self) -> Option<MutexGuard<'_, RecordingTap>> {
+        self.shared.as_ref().map(|tap| tap.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What is noted while an operation is done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    /// What extenders have answered.
+    pub answers: Vec<ExtenderAnswer>,
+    /// What they answer, if it is known already.
+    pub known_answers: VecDeque<ExtenderAnswer>,
+    /// The objects that have changed.
+    pub changed: Vec<(Kind, NamespacedName)>,
 }
 
 impl Simulator {
@@ -92,8 +120,21 @@ impl Simulator {
         let (pending, settled): (Vec<_>, Vec<_>) = api.objects().iter().partition(is_pending);
         let effects = VecDeque::new();
         let transport = Arc::new(NoTransport);
-        let recording = Tap(recording);
-        let mut simulator = Self { scheduler, api, now: start, start, effects, transport, recording };
+        let mut simulator = Self {
+            scheduler,
+            api,
+            now: start,
+            start,
+            effects,
+            transport,
+            controllers: None,
+            notes: None,
+            recording: Tap {
+                shared: recording.map(|tap| Arc::new(Mutex::new(tap))),
+                is_active: true,
+                behind: 0,
+            },
+        };
         for object in settled {
             simulator.handle(Input::Added(object));
         }
@@ -110,6 +151,20 @@ impl Simulator {
     pub fn with_transport(mut self, transport: Arc<dyn ExtenderTransport>) -> Self {
         self.transport = transport;
         self
+    }
+
+    /// The same with controllers, who at once do what is to be done in the cluster.
+    #[must_use]
+    pub fn with_controllers(mut self, mut controllers: Controllers) -> Self {
+        controllers.start(&mut self.api, self.now);
+        self.controllers = Some(controllers);
+        self.settle();
+        self
+    }
+
+    /// What the controllers have done, if there are any.
+    pub fn controllers(&self) -> Option<&Journal> {
+        self.controllers.as_ref().map(Controllers::journal)
     }
 
     /// The scheduler.
@@ -132,6 +187,11 @@ impl Simulator {
         self.now
     }
 
+    /// When simulated time began.
+    pub fn start(&self) -> Time {
+        self.start
+    }
+
     /// Simulated time since the start.
     pub fn elapsed(&self) -> Duration {
         self.now - self.start
@@ -147,8 +207,13 @@ impl Simulator {
         self.step(Command::NextPhase)
     }
 
+    /// Whether a step would do anything.
+    pub fn can_step(&self) -> bool {
+        self.scheduler.can_schedule() || self.scheduler.has_stepped_binding_cycle()
+    }
+
     fn step(&mut self, command: Command) -> bool {
-        let can_step = self.scheduler.can_schedule() || self.scheduler.has_stepped_binding_cycle();
+        let can_step = self.can_step();
         if can_step {
             self.now += TICK;
             self.input(Input::Command(command));
@@ -163,67 +228,104 @@ impl Simulator {
     }
 
     fn handle(&mut self, input: Input) {
-        let recorded = self.recording.0.is_some().then(|| input.clone());
+        let recorded = (self.recording.is_active && self.recording.shared.is_some()).then(|| input.clone());
         self.scheduler.handle(self.now, input);
         let n_before = self.effects.len();
         self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
-        if let (Some(tap), Some(input)) = (&mut self.recording.0, recorded) {
-            tap.took(self.now, input, self.effects.range(n_before..), &self.scheduler);
+        let Some(input) = recorded else { return };
+        let (behind, effects) = (self.recording.behind, self.effects.range(n_before..));
+        let number =
+            self.recording.lock().map(|mut tap| tap.took(behind, self.now, input, effects, &self.scheduler));
+        self.recording.behind = number.unwrap_or(behind);
+    }
+
+    /// How many inputs were recorded, by this simulator and its copies.
+    pub fn n_recorded(&self) -> u64 {
+        self.recording.lock().map_or(0, |tap| tap.inputs())
+    }
+
+    /// The number of the input in the recording that the scheduler has taken last.
+    pub(super) fn recorded_behind(&self) -> u64 {
+        self.recording.behind
+    }
+
+    /// An operation begins that is recorded, or one that was recorded already.
+    pub(super) fn set_recording(&mut self, is_active: bool) {
+        self.recording.is_active = is_active;
+    }
+
+    /// What was recorded already was done again, up to the input of that number.
+    pub(super) fn set_recorded_behind(&mut self, input: u64) {
+        self.recording.behind = input;
+    }
+
+    /// Marks this moment in the recording, if there is one.
+    pub fn mark(&mut self, name: &str) {
+        if let Some(mut tap) = self.recording.lock() {
+            tap.marker(self.recording.behind, self.now, name, &self.scheduler);
         }
     }
 
-    /// The way to the recording, if there is one: for markers and notes.
-    pub fn recording_mut(&mut self) -> Option<&mut RecordingTap> {
-        self.recording.0.as_mut()
+    /// Says something about this moment in the recording, if there is one.
+    pub fn note(&mut self, text: &str) {
+        if let Some(mut tap) = self.recording.lock() {
+            tap.note(self.recording.behind, self.now, text);
+        }
     }
 
-    /// Takes the way to the recording away, to give it to the simulator that goes on instead.
-    pub fn take_recording(&mut self) -> Option<RecordingTap> {
-        self.recording.0.take()
-    }
-
-    /// Records what comes from now on. The recording must have been taken from a simulator that was in this state,
-    /// or have been told of it by [`RecordingTap::rewound`].
-    pub fn set_recording(&mut self, recording: RecordingTap) {
-        self.recording = Tap(Some(recording));
+    /// What the recorder has done so far, and what went wrong, if there is a recording.
+    pub fn recording_state(&self) -> Option<(RecorderStats, Option<String>)> {
+        self.recording.lock().map(|tap| (tap.stats(), tap.failure()))
     }
 
     /// Ends the recording, if there is one, with a last look at the scheduler.
     pub fn finish_recording(&mut self, reason: &str) {
-        if let Some(tap) = self.recording.0.take() {
-            tap.finish(&self.scheduler, reason);
+        if let Some(mut tap) = self.recording.lock() {
+            tap.finish(self.recording.behind, &self.scheduler, reason);
         }
+        self.recording.shared = None;
     }
 
     /// When something happens by itself next, and what.
     pub fn next_timeout(&self) -> Option<(Time, Str)> {
         let scheduler = self.scheduler.next_timeout_reason();
         let api = self.api.next_timeout().map(|at| (at, Str::from("a terminating pod is gone")));
-        match (scheduler, api) {
-            (Some(one), Some(other)) => Some(if other.0 <= one.0 { other } else { one }),
-            (one, other) => one.or(other),
-        }
+        let controllers = self.controllers.as_ref().and_then(Controllers::next_timeout);
+        // Of those at the same time the scheduler's is told of last.
+        [controllers, api, scheduler].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// Whether nothing will move but for the flush of pods that have waited too long.
     pub fn is_at_rest(&self) -> bool {
-        !self.scheduler.can_schedule() && !self.scheduler.is_moving() && self.api.next_timeout().is_none()
+        !self.scheduler.can_schedule()
+            && !self.scheduler.is_moving()
+            && self.api.next_timeout().is_none()
+            && !self.controllers.as_ref().is_some_and(Controllers::is_moving)
     }
 
     /// Moves time forward to `to`, with a stop wherever something happens by itself. `at_stop` is called at each
     /// stop and ends the way there by answering false.
     pub fn advance_to(&mut self, to: Time, mut at_stop: impl FnMut(&mut Self) -> bool) {
-        while let Some((at, _)) = self.next_timeout() {
-            if at > to {
-                break;
-            }
-            // A timeout that is not ahead must still not hold time up.
-            self.now = at.max(self.now + TICK);
-            self.let_time_pass();
+        while self.next_timeout().is_some_and(|(at, _)| at <= to) {
+            self.go_to_next_timeout();
             if !at_stop(self) {
                 return;
             }
         }
+        self.let_time_go_to(to);
+    }
+
+    /// Moves time to where something happens by itself next. False if nothing will.
+    pub fn go_to_next_timeout(&mut self) -> bool {
+        let Some((at, _)) = self.next_timeout() else { return false };
+        // A timeout that is not ahead must still not hold time up.
+        self.now = at.max(self.now + TICK);
+        self.let_time_pass();
+        true
+    }
+
+    /// Moves time forward to `to` without a stop on the way.
+    pub fn let_time_go_to(&mut self, to: Time) {
         if to > self.now {
             self.now = to;
             self.let_time_pass();
@@ -232,6 +334,9 @@ impl Simulator {
 
     fn let_time_pass(&mut self) {
         self.api.advance(self.now);
+        if let Some(controllers) = &mut self.controllers {
+            controllers.advance(&mut self.api, self.now);
+        }
         self.settle();
         self.input(Input::Timeout);
     }
@@ -246,6 +351,15 @@ impl Simulator {
         let said = match edit {
             Edit::Apply { source, text } => api.apply_text(source, text, now),
             Edit::DeletePod(key) => api.delete_pod_by_name(key, now),
+            Edit::Delete { kind, key } => {
+                let deleted = api.delete(*kind, key, now);
+                self.settle();
+                // By now the controllers have let go of what is not in use.
+                return match deleted {
+                    Ok(()) => Ok(self.api.said_of_deletion(*kind, key)),
+                    Err(error) => Err(error.to_string()),
+                };
+            }
             Edit::DeleteNode(node) => api.delete_node(node),
             Edit::Cordon(node) => api.cordon(node),
             Edit::Uncordon(node) => api.uncordon(node),
@@ -262,13 +376,32 @@ impl Simulator {
     fn settle(&mut self) {
         loop {
             self.deliver_events();
+            if let Some(controllers) = &mut self.controllers {
+                controllers.work(&mut self.api, self.now);
+                if self.api.has_events() {
+                    continue;
+                }
+            }
             let Some(effect) = self.effects.pop_front() else { return };
             self.carry_out(effect);
         }
     }
 
+    fn call_extender(&mut self, call: &ExtenderCall) -> ExtenderAnswer {
+        let Some(notes) = &mut self.notes else { return self.transport.call(call) };
+        let answer = notes.known_answers.pop_front().unwrap_or_else(|| self.transport.call(call));
+        notes.answers.push(answer.clone());
+        answer
+    }
+
     fn deliver_events(&mut self) {
         for event in self.api.take_events() {
+            if let Some(notes) = &mut self.notes {
+                notes.changed.push((event.object().kind(), event.object().key()));
+            }
+            if let Some(controllers) = &mut self.controllers {
+                controllers.observe(&event);
+            }
             self.handle(watch_input(event));
         }
     }
@@ -277,7 +410,7 @@ impl Simulator {
         let result = match kind {
             EffectKind::Event(_) => return,
             EffectKind::CallExtender(call) => {
-                let answer = self.transport.call(&call);
+                let answer = self.call_extender(&call);
                 self.handle(Input::ExtenderAnswered { id, answer });
                 return;
             }
@@ -289,7 +422,7 @@ impl Simulator {
                 return;
             }
             EffectKind::Bind { pod, uid, node } => self.api.bind(&pod, &uid, &node, self.now),
-            EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name } => {
+            EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name, .. } => {
                 self.api.patch_pod_status(&pod, &uid, condition, nominated_node_name, self.now)
             }
             EffectKind::DeletePod { pod, uid } => self.api.evict_pod(&pod, &uid, self.now),
