@@ -12,7 +12,8 @@ use serde::{Deserialize, Deserializer};
 use super::objects::{
     CSIDriver, CSINode, CSIStorageCapacity, DeviceClass, Namespace, Node, ObjectMeta, PersistentVolume,
     PersistentVolumeClaim, Pod, PodDisruptionBudget, PodGroup, PriorityClass, ReplicaSet,
-    ReplicationController, Service, StatefulSet, StorageClass, VolumeAttachment,
+    ReplicationController, ResourceClaim, ResourceClaimTemplate, ResourceSlice, Service, StatefulSet,
+    StorageClass, VolumeAttachment,
 };
 use super::{NamespacedName, Str};
 
@@ -167,6 +168,12 @@ kinds! {
     VolumeAttachment { field: volume_attachments, api_version: "storage.k8s.io/v1", resource: "volumeattachments", namespaced: false },
     /// A class of devices.
     DeviceClass { field: device_classes, api_version: "resource.k8s.io/v1", resource: "deviceclasses", namespaced: false },
+    /// A slice of devices.
+    ResourceSlice { field: resource_slices, api_version: "resource.k8s.io/v1", resource: "resourceslices", namespaced: false },
+    /// A template of claims for devices.
+    ResourceClaimTemplate { field: resource_claim_templates, api_version: "resource.k8s.io/v1", resource: "resourceclaimtemplates", namespaced: true },
+    /// A claim for devices.
+    ResourceClaim { field: resource_claims, api_version: "resource.k8s.io/v1", resource: "resourceclaims", namespaced: true },
     /// A group of pods.
     PodGroup { field: pod_groups, api_version: "scheduling.k8s.io/v1alpha2", resource: "podgroups", namespaced: true },
     /// A node.

@@ -108,6 +108,30 @@ pub fn filter(plugin: &dyn Plugin, pod: &str, nodes: &[&str], pods: &[&str]) -> 
     Ok(nodes.map(|node| filter.filter(&world.handle(), &state, &pod, node)).collect())
 }
 
+/// The same in a world of a multi-document manifest, by node.
+pub fn filter_in(plugin: &dyn Plugin, manifest: &str, pod: &str) -> Result<Vec<Status>, Status> {
+    let mut world = world_of(manifest);
+    plugin.add_states(&mut world.states);
+    for object in world.objects.iter() {
+        world.states.object_changed(&world.objects, None, Some(&object));
+    }
+    let (pod, mut state) = (pod_info(pod), CycleState::new());
+    let pre_filter = plugin.as_pre_filter().unwrap();
+    let (_, status) = pre_filter.pre_filter(&world.handle(), &mut state, &pod, world.snapshot.list());
+    if !status.is_success() {
+        return Err(status);
+    }
+    let filter = plugin.as_filter().unwrap();
+    let nodes = world.snapshot.list().iter();
+    Ok(nodes.map(|node| filter.filter(&world.handle(), &state, &pod, node)).collect())
+}
+
+/// An object of a manifest.
+pub fn object(manifest: &str) -> Object {
+    let source = Source { name: "test".to_owned(), text: manifest.to_owned() };
+    load(&[source]).unwrap().objects.remove(0)
+}
+
 /// Raw and normalized score of each node; an error is what PreScore or Score ended with.
 pub fn scores(
     plugin: &dyn Plugin,

@@ -29,8 +29,8 @@ use super::volume_restrictions::VolumeRestrictions;
 use super::volume_zone::VolumeZone;
 use crate::config::Gate;
 use crate::config::plugin_args::{
-    DefaultPreemptionArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs, NodeResourcesFitArgs,
-    VolumeBindingArgs,
+    DefaultPreemptionArgs, DynamicResourcesArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs, VolumeBindingArgs,
 };
 use crate::config::topology_args::{InterPodAffinityArgs, PodTopologySpreadArgs};
 use crate::framework::Plugin;
@@ -71,7 +71,10 @@ const IN_TREE: &[(&str, Factory)] = &[
         made(VolumeBinding::new(&args, context.gates))
     }),
     (names::VOLUME_ZONE, |_, _| made(VolumeZone)),
-    (names::DYNAMIC_RESOURCES, |_, context| made(DynamicResources::new(context.gates))),
+    (names::DYNAMIC_RESOURCES, |args, context| {
+        let args = DynamicResourcesArgs::from_value(args, "", context.gates).map_err(text)?;
+        made(DynamicResources::new(args, context.gates))
+    }),
     (names::POD_TOPOLOGY_SPREAD, |args, context| {
         let args = PodTopologySpreadArgs::from_value(args, "").map_err(text)?;
         made(PodTopologySpread::new(args, context.gates))

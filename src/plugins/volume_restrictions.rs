@@ -247,7 +247,7 @@ impl SignPlugin for VolumeRestrictions {
 mod tests {
     use super::*;
     use crate::framework::Code;
-    use crate::plugins::fixtures::{filter, hint, pod, pod_object};
+    use crate::plugins::fixtures::{filter, filter_in, hint, object, pod, pod_info, pod_object, world_of};
 
     const NODE: &str = "{metadata: {name: n}}";
 
@@ -314,5 +314,89 @@ mod tests {
         let elsewhere = pod_object(&elsewhere);
         let new = pod(&with_volume("new", disk));
         assert_eq!(hint(&VolumeRestrictions, 0, &new, Some(&elsewhere), None), Ok(QueueingHint::QueueSkip));
+    }
+
+    const CLAIM_TAKEN: &str = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
+
+    fn with_claim(name: &str, namespace: &str) -> String {
+        let mode = "accessModes: [ReadWriteOnce, ReadWriteOncePod]";
+        format!(
+            "{{kind: PersistentVolumeClaim, apiVersion: v1, metadata: {{name: {name}, namespace: {namespace}}}, spec: {{{mode}}}}}"
+        )
+    }
+
+    fn user(name: &str, namespace: &str, claim: &str) -> String {
+        let volume = format!("{{name: v, persistentVolumeClaim: {{claimName: {claim}}}}}");
+        format!(
+            "{{kind: Pod, apiVersion: v1, metadata: {{name: {name}, namespace: {namespace}, uid: {name}}}, spec: {{nodeName: a, volumes: [{volume}]}}}}"
+        )
+    }
+
+    fn claims(objects: &[String]) -> Result<Vec<String>, (Code, String)> {
+        let nodes =
+            ["a", "b"].map(|name| format!("{{kind: Node, apiVersion: v1, metadata: {{name: {name}}}}}"));
+        let all = [&nodes, objects].concat().join("\n---\n");
+        let new = user("new", "default", "data").replace("nodeName: a, ", "");
+        match filter_in(&VolumeRestrictions, &all, &new) {
+            Ok(statuses) => Ok(statuses.iter().map(Status::message).collect()),
+            Err(status) => Err((status.code(), status.message())),
+        }
+    }
+
+    #[test]
+    fn a_claim_for_one_pod_is_taken_on_all_nodes() {
+        let own = with_claim("data", "default");
+        let skip = Err((Code::Skip, String::new()));
+        assert_eq!(
+            claims(&[own.clone(), user("old", "default", "data")]),
+            Ok(vec![CLAIM_TAKEN.to_owned(), CLAIM_TAKEN.to_owned()])
+        );
+        assert_eq!(claims(std::slice::from_ref(&own)), skip);
+        assert_eq!(
+            claims(&[own.clone(), user("old", "other", "data")]),
+            skip,
+            "a claim of another namespace"
+        );
+        let shared = own.replace(", ReadWriteOncePod", "");
+        assert_eq!(claims(&[shared, user("old", "default", "data")]), skip);
+        assert_eq!(
+            claims(&[with_claim("data", "other")]),
+            Err((Code::UnschedulableAndUnresolvable, "persistentvolumeclaim \"data\" not found".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_pod_taken_off_frees_its_claims_by_name_alone() {
+        let manifest = [with_claim("data", "default"), user("old", "default", "data")].join("\n---\n");
+        let node = "{kind: Node, apiVersion: v1, metadata: {name: a}}";
+        let world = world_of(&format!("{node}\n---\n{manifest}"));
+        let (handle, mut state) = (world.handle(), CycleState::new());
+        let pod = pod_info(&user("new", "default", "data"));
+        let (_, status) = VolumeRestrictions.pre_filter(&handle, &mut state, &pod, world.snapshot.list());
+        assert!(status.is_success());
+        let node = &world.snapshot.list()[0];
+        let mut empty = NodeInfo::clone(node);
+        empty.remove_pod(&node.pods()[0].pod);
+        let verdict = |state: &CycleState| VolumeRestrictions.filter(&handle, state, &pod, &empty).message();
+        assert_eq!(verdict(&state), CLAIM_TAKEN);
+        let old = pod_info(&user("old", "default", "data"));
+        let namesake = pod_info(&user("namesake", "other", "data"));
+        let extensions = VolumeRestrictions.pre_filter_extensions();
+        let Some(extensions) = extensions else { unreachable!("it has some") };
+        extensions.remove_pod(&handle, &mut state, &pod, &old, &empty);
+        assert_eq!(verdict(&state), "");
+        extensions.add_pod(&handle, &mut state, &pod, &namesake, &empty);
+        assert_eq!(verdict(&state), CLAIM_TAKEN);
+        let unread = extensions.remove_pod(&handle, &mut CycleState::new(), &pod, &old, &empty);
+        assert_eq!(unread.message(), "cannot read \"PreFilterVolumeRestrictions\" from cycleState");
+    }
+
+    #[test]
+    fn a_new_claim_of_the_pod_is_worth_a_retry() {
+        let new = pod(&user("new", "default", "data"));
+        let answer = |claim: &str| hint(&VolumeRestrictions, 2, &new, None, Some(&object(claim)));
+        assert_eq!(answer(&with_claim("data", "default")), Ok(QueueingHint::Queue));
+        assert_eq!(answer(&with_claim("data", "other")), Ok(QueueingHint::QueueSkip));
+        assert_eq!(answer(&with_claim("logs", "default")), Ok(QueueingHint::QueueSkip));
     }
 }

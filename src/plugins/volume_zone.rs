@@ -221,3 +221,116 @@ impl SignPlugin for VolumeZone {
         Ok(vec![signers::volumes(pod)?])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framework::Code;
+    use crate::plugins::fixtures::{filter_in, hint, object, pod};
+
+    const POD: &str = "{metadata: {name: p, namespace: shop}, spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}}";
+
+    fn volume(labels: &str) -> String {
+        format!("{{kind: PersistentVolume, apiVersion: v1, metadata: {{name: pv, labels: {{{labels}}}}}}}")
+    }
+
+    fn claim(spec: &str) -> String {
+        format!(
+            "{{kind: PersistentVolumeClaim, apiVersion: v1, metadata: {{name: data, namespace: shop}}, spec: {{{spec}}}}}"
+        )
+    }
+
+    fn class(mode: &str) -> String {
+        format!(
+            "{{kind: StorageClass, apiVersion: storage.k8s.io/v1, metadata: {{name: fast}}, provisioner: p{mode}}}"
+        )
+    }
+
+    fn answers(objects: &[String]) -> Result<Vec<(Code, String)>, (Code, String)> {
+        let read = |status: Status| (status.code(), status.message());
+        match filter_in(&VolumeZone, &objects.join("\n---\n"), POD) {
+            Ok(statuses) => Ok(statuses.into_iter().map(read).collect()),
+            Err(status) => Err(read(status)),
+        }
+    }
+
+    /// What a node with these labels answers to a bound claim whose volume has those.
+    fn on_node(node: &str, of_volume: &str) -> Result<Vec<(Code, String)>, (Code, String)> {
+        let node = format!("{{kind: Node, apiVersion: v1, metadata: {{name: n1, labels: {{{node}}}}}}}");
+        answers(&[node, volume(of_volume), claim("volumeName: pv")])
+    }
+
+    #[test]
+    fn a_node_must_be_where_the_volume_is() {
+        let fits = Ok(vec![(Code::Success, String::new())]);
+        let elsewhere =
+            Ok(vec![(Code::UnschedulableAndUnresolvable, "node(s) had no available volume zone".to_owned())]);
+        let zone = |zone: &str| format!("topology.kubernetes.io/zone: '{zone}'");
+        let old = |zone: &str| format!("failure-domain.beta.kubernetes.io/zone: '{zone}'");
+        assert_eq!(on_node(&zone("a"), &zone("a")), fits);
+        assert_eq!(on_node(&zone("b"), &zone("a")), elsewhere);
+        assert_eq!(on_node(&zone("b"), &zone("a__ b ")), fits, "a list of zones");
+        assert_eq!(on_node(&zone("a"), &old("a")), fits, "an old label of the volume");
+        assert_eq!(on_node(&old("a"), &zone("a")), elsewhere, "an old label of the node alone");
+        assert_eq!(on_node("", &zone("a")), fits, "a node without any such label");
+        assert_eq!(on_node("topology.kubernetes.io/region: r", &zone("a")), elsewhere);
+        let both = format!("{}, {}", zone("a"), old("b"));
+        assert_eq!(on_node(&both, &both), fits);
+        assert_eq!(on_node(&zone("b"), &both), elsewhere);
+    }
+
+    #[test]
+    fn volumes_without_a_zone_skip_the_plugin() {
+        let skip = Err((Code::Skip, String::new()));
+        assert_eq!(on_node("topology.kubernetes.io/zone: a", "disk: ssd"), skip);
+        assert_eq!(on_node("topology.kubernetes.io/zone: a", "topology.kubernetes.io/zone: a____b"), skip);
+        assert_eq!(
+            answers(&[claim("storageClassName: fast"), class(", volumeBindingMode: WaitForFirstConsumer")]),
+            skip
+        );
+        let pod = POD.replace("persistentVolumeClaim: {claimName: data}", "ephemeral: {}");
+        let status = filter_in(&VolumeZone, &claim(""), &pod).err().unwrap_or_default();
+        assert_eq!(status.code(), Code::Skip, "claims that are made for the pod are not looked at");
+    }
+
+    #[test]
+    fn a_claim_that_does_not_wait_must_have_its_volume() {
+        let refused = |objects: &[String]| match answers(objects) {
+            Err((Code::UnschedulableAndUnresolvable, text)) => text,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(refused(&[class("")]), "persistentvolumeclaim \"data\" not found");
+        assert_eq!(refused(&[claim("volumeName: pv")]), "persistentvolume \"pv\" not found");
+        assert_eq!(refused(&[claim("")]), "PersistentVolumeClaim had no pv name and storageClass name");
+        let waiting = claim("storageClassName: fast");
+        assert_eq!(refused(std::slice::from_ref(&waiting)), "storageclass.storage.k8s.io \"fast\" not found");
+        assert_eq!(
+            refused(&[waiting.clone(), class("")]),
+            "VolumeBindingMode not set for StorageClass \"fast\""
+        );
+        let immediate = class(", volumeBindingMode: Immediate");
+        assert_eq!(refused(&[waiting, immediate]), "PersistentVolume had no name");
+        let unnamed = POD.replace("claimName: data", "");
+        let status = filter_in(&VolumeZone, &claim(""), &unnamed).err().unwrap_or_default();
+        assert_eq!(status.message(), "PersistentVolumeClaim had no name");
+    }
+
+    #[test]
+    fn changes_of_zones_own_claims_and_waiting_classes_are_worth_a_retry() {
+        let own = pod(POD);
+        let hint = |index, old: Option<&str>, new: &str| {
+            let (old, new) = (old.map(object), object(new));
+            hint(&VolumeZone, index, &own, old.as_ref(), Some(&new))
+        };
+        let (queue, skip) = (Ok(QueueingHint::Queue), Ok(QueueingHint::QueueSkip));
+        assert_eq!(hint(0, None, &class(", volumeBindingMode: WaitForFirstConsumer")), queue);
+        assert_eq!(hint(0, None, &class("")), skip);
+        assert_eq!(hint(2, None, &claim("")), queue);
+        assert_eq!(hint(2, None, &claim("").replace("namespace: shop", "namespace: other")), skip);
+        assert_eq!(hint(2, None, &claim("").replace("name: data", "name: logs")), skip);
+        let (a, b) = (volume("topology.kubernetes.io/zone: a"), volume("topology.kubernetes.io/zone: b"));
+        assert_eq!(hint(3, None, &a), queue, "any new volume");
+        assert_eq!(hint(3, Some(&a), &b), queue);
+        assert_eq!(hint(3, Some(&a), &a.replace("labels: {", "labels: {disk: ssd, ")), skip);
+    }
+}

@@ -102,6 +102,8 @@ impl Scheduler {
             Some(Kind::CSIStorageCapacity) => EventResource::CsiStorageCapacity,
             Some(Kind::VolumeAttachment) => EventResource::VolumeAttachment,
             Some(Kind::DeviceClass) => EventResource::DeviceClass,
+            Some(Kind::ResourceClaim) => EventResource::ResourceClaim,
+            Some(Kind::ResourceSlice) => EventResource::ResourceSlice,
             Some(Kind::PodGroup) if self.options.gates.is_enabled(Gate::GenericWorkload) => {
                 EventResource::PodGroup
             }

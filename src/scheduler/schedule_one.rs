@@ -7,8 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::api::Str;
+use crate::config::Gate;
 use crate::framework::extender::Extender;
 use crate::framework::{Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, Status};
+
+use crate::plugins::dynamic_resources::node_allocatable_claim_statuses;
 
 use super::Scheduler;
 use super::batch::RankedNode;
@@ -394,9 +397,6 @@ impl Scheduler {
         let handle = self.world.handle(framework);
         let start = start.checked_rem(n).unwrap_or(0);
         for i in (start..n).chain(0..start) {
-            if feasible.len() == n_to_find {
-                break;
-            }
             let position = match positions {
                 None => i,
                 Some(positions) => positions.get(i).copied().unwrap_or(usize::MAX),
@@ -412,6 +412,11 @@ impl Scheduler {
             } else {
                 Status::SUCCESS
             };
+            // As upstream, it is the first node too many that ends the search: what is turned down before it counts as
+            // looked at.
+            if status.is_success() && feasible.len() == n_to_find {
+                break;
+            }
             if let Some(verdict) = evidence.verdicts.get_mut(position) {
                 *verdict = if status.is_success() {
                     NodeVerdict::Feasible
@@ -584,7 +589,13 @@ impl Scheduler {
     /// The cache counts the pod as if it were bound, so that the next attempt can begin.
     fn assume(&mut self, cycle: &mut Cycle) -> Next {
         let host = cycle.host.clone().unwrap_or_default();
-        let assumed = Arc::new(assumed_pod_info(cycle.pod_info(), &host));
+        let mut assumed = assumed_pod_info(cycle.pod_info(), &host);
+        if self.options.gates.is_enabled(Gate::DRANodeAllocatableResources) {
+            let statuses = node_allocatable_claim_statuses(&cycle.state, &host);
+            Arc::make_mut(&mut assumed.pod).status.node_allocatable_resource_claim_statuses = statuses;
+            assumed = crate::framework::PodInfo::with_options(assumed.pod, self.world.request_options);
+        }
+        let assumed = Arc::new(assumed);
         cycle.assumed = Some(Arc::clone(&assumed));
         if let Err(error) = self.cache.assume_pod(Arc::clone(&assumed)) {
             return Next::Failed(Failure::Status(Status::error(error)), NominatingInfo::clear());

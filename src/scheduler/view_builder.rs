@@ -137,7 +137,7 @@ impl Scheduler {
 
     /// How many pods wait to be scheduled, those under way included.
     pub fn n_pending(&self) -> usize {
-        self.n_queued() + self.binding_cycles.len() + usize::from(self.cycle.is_some())
+        self.n_queued() + self.binding_cycles.len() + usize::from(self.is_in_cycle())
     }
 
     fn n_queued(&self) -> usize {
@@ -149,7 +149,7 @@ impl Scheduler {
 
     /// Whether something will go on as time passes: an attempt, a binding, a backoff, a wait at Permit, a preemption.
     pub fn is_moving(&self) -> bool {
-        self.cycle.is_some()
+        self.is_in_cycle()
             || !self.binding_cycles.is_empty()
             || !self.preemption_runs.is_empty()
             || !self.pending_effects.is_empty()
@@ -175,7 +175,8 @@ impl Scheduler {
     /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else
     /// of the newest.
     fn current_trace(&self) -> Option<Arc<CycleTrace>> {
-        let under_way = self.cycle.as_ref().and_then(|cycle| cycle.trace.as_ref());
+        let cycle = self.cycle.as_ref().or_else(|| Some(&self.suspended.as_ref()?.cycle));
+        let under_way = cycle.and_then(|cycle| cycle.trace.as_ref());
         if let Some(trace) = under_way {
             return Some(Arc::new((**trace).clone()));
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::driver::session::{Advance, Edit, NoticeLevel, RunState, SessionCommand, SessionView};
+use crate::driver::session::{Advance, BackTo, Edit, NoticeLevel, RunState, SessionCommand, SessionView};
 
 use super::action::{Action, Context};
 use super::changes::Changes;
@@ -496,6 +496,11 @@ impl Shell {
         match action {
             Action::StepCycle => return session(Tell::StepCycle),
             Action::StepPhase => return session(Tell::StepPhase),
+            Action::BackPhase => return session(Tell::Back(BackTo::Phase)),
+            Action::BackCycle => return session(Tell::Back(BackTo::Cycle)),
+            Action::BackToStart => return session(Tell::Back(BackTo::Start)),
+            Action::BackToChange => return self.carry_out("changed"),
+            Action::GoToEnd => return session(Tell::ToEnd),
             Action::RunToOutcome => return session(Tell::RunToOutcome),
             Action::Run => return session(Tell::Run),
             Action::Pause => return session(Tell::Pause),

@@ -12,15 +12,26 @@ mod scheduling;
 mod storage;
 mod workloads;
 
-pub use devices::{DeviceClass, DeviceClassSpec, RESOURCE_DEVICE_CLASS_PREFIX};
+pub use devices::{
+    AllocatedDeviceStatus, AllocationResult, CapacityRequestPolicy, CapacityRequestPolicyRange,
+    CapacityRequirements, CelDeviceSelector, Counter, CounterSet, Device, DeviceAllocationConfiguration,
+    DeviceAllocationResult, DeviceAttribute, DeviceCapacity, DeviceClaim, DeviceClaimConfiguration,
+    DeviceClass, DeviceClassSpec, DeviceConfiguration, DeviceConstraint, DeviceCounterConsumption,
+    DeviceRequest, DeviceRequestAllocationResult, DeviceSelector, DeviceSubRequest, DeviceTaint,
+    DeviceToleration, ExactDeviceRequest, NodeAllocatableResourceMapping, OpaqueDeviceConfiguration,
+    RESOURCE_DEVICE_CLASS_PREFIX, ResourceClaim, ResourceClaimConsumerReference, ResourceClaimSpec,
+    ResourceClaimStatus, ResourceClaimTemplate, ResourceClaimTemplateSpec, ResourcePool, ResourceSlice,
+    ResourceSliceSpec,
+};
 pub use meta::{Condition, LabelSelector, LabelSelectorRequirement, Labels, ObjectMeta, OwnerReference};
 pub use node::{ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
 pub use pod::{
-    Affinity, Container, ContainerPort, ContainerRestartRule, ContainerStatus, NodeAffinity, NodeSelector,
+    Affinity, Container, ContainerExtendedResourceRequest, ContainerPort, ContainerResourceClaim,
+    ContainerRestartRule, ContainerStatus, NodeAffinity, NodeAllocatableResourceClaimStatus, NodeSelector,
     NodeSelectorRequirement, NodeSelectorTerm, Pod, PodAffinity, PodAffinityTerm, PodCondition,
-    PodResourceClaim, PodResourceClaimStatus, PodSchedulingGate, PodSchedulingGroup, PodSpec, PodStatus,
-    PreferredSchedulingTerm, ResourceList, ResourceRequirements, Toleration, TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
+    PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus, PodSchedulingGate,
+    PodSchedulingGroup, PodSpec, PodStatus, PreferredSchedulingTerm, ResourceList, ResourceRequirements,
+    Toleration, TopologySpreadConstraint, WeightedPodAffinityTerm,
 };
 pub use policy::{
     IntOrString, Namespace, PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus,

@@ -1,18 +1,20 @@
 //! What an API server fills in where a storage object leaves a field out.
 //!
 //! Follows `pkg/apis/core/v1/defaults.go` and `pkg/apis/storage/v1/defaults.go` for the fields that a scheduler reads.
-//! No admission: a claim without a class does not get the default one.
+//! Of admission plugins StorageObjectInUseProtection for claims; a claim without a class does not get the default one.
 
 use std::sync::Arc;
 
-use crate::api::Object;
 use crate::api::objects::{CSIDriver, PersistentVolume, PersistentVolumeClaim, StorageClass};
+use crate::api::{Object, Str};
 
 use super::admission::round_up;
 use super::disk_defaults::default_volume_disk;
 
 /// The mode of a volume that names none.
 const FILESYSTEM: &str = "Filesystem";
+/// Keeps a claim that is being deleted while pods use it.
+pub const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
 
 /// Gives a storage object its defaults; any other object stays as it is.
 pub fn default_storage(object: Object) -> Object {
@@ -52,6 +54,7 @@ fn default_volume(volume: &mut PersistentVolume) {
 fn default_claim(claim: &mut PersistentVolumeClaim) {
     set(&mut claim.status.phase, "Pending");
     claim.spec.volume_mode.get_or_insert_with(|| FILESYSTEM.to_owned());
+    protect(&mut claim.metadata.finalizers, CLAIM_PROTECTION);
     round_up(&mut claim.spec.resources.requests);
     round_up(&mut claim.spec.resources.limits);
     round_up(&mut claim.status.capacity);
@@ -65,6 +68,13 @@ fn default_class(class: &mut StorageClass) {
 fn default_driver(driver: &mut CSIDriver) {
     driver.spec.attach_required.get_or_insert(true);
     driver.spec.storage_capacity.get_or_insert(false);
+}
+
+/// What the admission plugin StorageObjectInUseProtection does.
+fn protect(finalizers: &mut Vec<Str>, finalizer: &str) {
+    if finalizers.iter().all(|known| **known != *finalizer) {
+        finalizers.push(Str::from(finalizer));
+    }
 }
 
 fn set(field: &mut String, default: &str) {

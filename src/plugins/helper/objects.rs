@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::api::objects::{Node, Pod, PodGroup};
+use crate::api::objects::{Node, Pod, PodGroup, ResourceClaim};
 use crate::api::{Object, OfKind};
 
 /// Old and new pod of an event.
@@ -102,4 +102,21 @@ pub fn changed_node<'a>(
 ) -> Result<(Option<&'a Arc<Node>>, &'a Arc<Node>), String> {
     let (old, new) = as_nodes(old, new)?;
     Ok((old, new.ok_or_else(|| "expected a Node, but got nothing".to_owned())?))
+}
+
+/// The claim as it was, if it was there, and as it is.
+///
+/// # Errors
+/// One of the objects is no claim, or there is no new one.
+pub fn changed_claim<'a>(
+    old: Option<&'a Object>,
+    new: Option<&'a Object>,
+) -> Result<(Option<&'a Arc<ResourceClaim>>, &'a Arc<ResourceClaim>), String> {
+    let claim = |object: Option<&'a Object>| match object {
+        None => Ok(None),
+        Some(Object::ResourceClaim(claim)) => Ok(Some(claim)),
+        Some(other) => Err(format!("expected a ResourceClaim, but got a {}", other.kind())),
+    };
+    let (old, new) = (claim(old)?, claim(new)?);
+    Ok((old, new.ok_or_else(|| "expected a ResourceClaim, but got nothing".to_owned())?))
 }

@@ -83,6 +83,8 @@ pub(super) struct Stage {
     /// Changes of volumes by the writes of one PreBind, which the reference delivers after those of claims.
     held_back: Vec<WatchEvent>,
     under_way: Vec<Slow>,
+    /// The time by which calls are counted: between two stops it is behind the clock.
+    moment: Time,
     n_moves: u64,
     /// The pod of the attempt whose consequences are being dealt with.
     pub attempted: Option<NamespacedName>,
@@ -105,6 +107,7 @@ impl Stage {
             effects: VecDeque::new(),
             held_back: Vec::new(),
             under_way: Vec::new(),
+            moment: now,
             n_moves: 0,
             attempted: None,
             error: None,
@@ -119,6 +122,7 @@ impl Stage {
     /// Lets the clock move a little.
     pub fn tick(&mut self) {
         self.now += TICK;
+        self.moment = self.now;
         self.handle(Input::Timeout);
         self.settle();
     }
@@ -209,9 +213,11 @@ impl Stage {
         self.now = time;
         while let Some(index) = self.next_due() {
             let slow = self.under_way.remove(index);
+            self.moment = slow.due;
             self.end_slow_call(slow);
             self.do_deeds();
         }
+        self.moment = self.now;
         self.handle(Input::Timeout);
         self.settle();
         for pod in self.api.ended(self.graceful, self.now) {
@@ -285,7 +291,11 @@ impl Stage {
         let takes = self.slow.remove(&(verb.to_owned(), pod.clone())).filter(|takes| !takes.is_zero());
         let Some(takes) = takes else { return false };
         self.lines.add(format!("{what} begins"));
-        self.under_way.push(Slow { due: cut_to_millis(self.now) + takes, id, call: call() });
+        if self.scheduler.is_in_cycle() {
+            // The attempt waits for it, and the clock with it.
+            return false;
+        }
+        self.under_way.push(Slow { due: cut_to_millis(self.moment) + takes, id, call: call() });
         true
     }
 
@@ -369,7 +379,7 @@ impl Stage {
                     }
                     let waits = PATCH_WAITS.get(PATCH_TRIES - 1 - patch.tries).copied().unwrap_or_default();
                     let call = SlowCall::Patch(Box::new(patch));
-                    self.under_way.push(Slow { due: self.now + waits, id, call });
+                    self.under_way.push(Slow { due: self.moment + waits, id, call });
                     return;
                 }
                 Err(failure)
@@ -417,7 +427,7 @@ impl Stage {
         if bind.takes.is_zero() {
             return self.end_extender_bind(id, played);
         }
-        let due = cut_to_millis(self.now) + bind.takes;
+        let due = cut_to_millis(self.moment) + bind.takes;
         self.under_way.push(Slow { due, id, call: SlowCall::Extender(Box::new(played)) });
     }
 

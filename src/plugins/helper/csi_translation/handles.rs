@@ -112,9 +112,7 @@ fn gce_region(zones: &[&str]) -> Result<String, String> {
 /// The id of Amazon in `aws://zone/vol-1`, `aws:///vol-1` or `vol-1`.
 fn aws(id: &str) -> Result<String, String> {
     let Some(rest) = id.strip_prefix("aws://") else { return Ok(id.to_owned()) };
-    let path = match rest.split_once('#').map_or(rest, |(url, _)| url) {
-        url => url.split_once('?').map_or(url, |(path, _)| path),
-    };
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
     let path = path.find('/').and_then(|at| path.get(at..)).unwrap_or_default();
     let path = unescape(path)
         .map_err(|error| format!("Invalid disk name ({id}): parse {id:?}: invalid URL escape {error:?}"))?;
