@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::api::objects::Node;
 use crate::api::{NamespacedName, Str};
 
+use super::affinity_terms::PodAffinityTerms;
 use super::node_info::NodeInfo;
 use super::pod_index::PodIndex;
 use super::topology::Domains;
@@ -22,7 +23,15 @@ pub struct Snapshot {
     nodes: Vec<Arc<NodeInfo>>,
     index: Arc<BTreeMap<Str, usize>>,
     generation: u64,
+    lists: Option<Arc<NodeLists>>,
     derived: Derived,
+}
+
+/// Which nodes had pods of some kinds when the nodes were looked at, by position.
+#[derive(Clone, Debug)]
+struct NodeLists {
+    with_affinity: Vec<bool>,
+    with_required_anti_affinity: Vec<bool>,
 }
 
 /// What follows from the nodes and is kept at hand once somebody has asked for it. A copy of a snapshot starts
@@ -97,7 +106,7 @@ impl Snapshot {
     /// A snapshot of these nodes, in this order.
     pub fn new(nodes: Vec<Arc<NodeInfo>>) -> Self {
         let index = nodes.iter().enumerate().map(|(i, node)| (node.name().clone(), i)).collect();
-        Self { nodes, index: Arc::new(index), generation: 0, derived: Derived::default() }
+        Self { nodes, index: Arc::new(index), generation: 0, lists: None, derived: Derived::default() }
     }
 
     /// The nodes, in the order in which a cycle visits them.
@@ -170,6 +179,34 @@ impl Snapshot {
             claims
         });
         claims.contains_key(claim)
+    }
+
+    /// From now on the lists of nodes that have pods with affinity stay as they are, whatever is put onto nodes in
+    /// thought: kube-scheduler makes them when it looks at the nodes, and a group's trial changes nodes alone.
+    pub fn keep_lists(&mut self) {
+        let has = |node: &Arc<NodeInfo>, is_meant: fn(&PodAffinityTerms) -> bool| {
+            node.pods().iter().any(|info| info.affinity.as_deref().is_some_and(is_meant))
+        };
+        let with_affinity = self.nodes.iter().map(|node| has(node, |_| true)).collect();
+        let is_anti = |terms: &PodAffinityTerms| !terms.required_anti_affinity.is_empty();
+        let with_required_anti_affinity = self.nodes.iter().map(|node| has(node, is_anti)).collect();
+        self.lists = Some(Arc::new(NodeLists { with_affinity, with_required_anti_affinity }));
+    }
+
+    /// The lists follow the nodes again.
+    pub fn release_lists(&mut self) {
+        self.lists = None;
+    }
+
+    /// Whether the node at a position is on the list of those that have pods with affinity, by position; absent if the
+    /// list is what the nodes say (`HavePodsWithAffinityList`).
+    pub fn list_with_affinity(&self) -> Option<&[bool]> {
+        self.lists.as_ref().map(|lists| lists.with_affinity.as_slice())
+    }
+
+    /// The same for pods with required anti-affinity (`HavePodsWithRequiredAntiAffinityList`).
+    pub fn list_with_required_anti_affinity(&self) -> Option<&[bool]> {
+        self.lists.as_ref().map(|lists| lists.with_required_anti_affinity.as_slice())
     }
 
     /// The last change of the cache that this snapshot has taken in; 0 if it was not made by a cache.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::api::objects::Pod;
 use crate::api::{Duration, Object, Str, Time, Uid};
+use crate::config::Gate;
 use crate::framework::extender::ExtenderAnswer;
 use crate::framework::runtime::PluginVerdict;
 use crate::framework::runtime::waiting_pods::WaitingPod;
@@ -80,6 +81,9 @@ impl Scheduler {
 
     /// Lets every binding cycle that nobody steps go as far as it can.
     pub(super) fn run_binding_cycles(&mut self) {
+        if self.group.is_some() {
+            return;
+        }
         loop {
             let uids: Vec<Uid> = self
                 .binding_cycles
@@ -169,6 +173,13 @@ impl Scheduler {
     /// (KEP-5278).
     fn begin_binding(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
         let assumed = assumed(&binding.cycle);
+        if !self.options.gates.is_enabled(Gate::NominatedNodeNameForExpectation) {
+            // Nobody says beforehand whether PreBind has work, so all plugins get it.
+            binding.has_pre_bind_work = true;
+            binding.stage = BindingStage::WaitOnPermit;
+            let will_wait = self.world.waiting_pods.get(assumed.uid()).is_some();
+            return if will_wait { Progress::Advanced } else { self.wait_on_permit(binding) };
+        }
         let (status, _) = framework.run_pre_bind_pre_flights(
             &self.world.handle(framework),
             &mut binding.cycle.state,
@@ -548,10 +559,15 @@ impl Scheduler {
         node: Str,
         waits: BTreeMap<Str, Duration>,
     ) {
+        // A driver that ends waits by its own time counts them by that, too.
+        let since = match self.options.turns {
+            Turns::AtOnce => self.world.now,
+            Turns::OnCommand => self.timeouts_seen,
+        };
         self.world.waiting_pods.add(WaitingPod {
             pod_info,
             node_name: node,
-            since: self.world.now,
+            since,
             pending_plugins: waits,
             signal: None,
         });

@@ -16,13 +16,14 @@ use super::cycle::BindingStage;
 use super::effect::{ApiFailure, ApiFailureReason, EffectId, EffectKind};
 use super::failure::is_new_condition;
 use super::pending::PendingEffect;
+use super::preemptor::Preemptor;
 use super::turns::Turns;
 use super::view::ObjectEvent;
 
 /// A preemption that is under way.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PreemptionRun {
-    pub(super) preemptor: Arc<Pod>,
+    pub(super) preemptor: Preemptor,
     node: Str,
     plugin: Str,
     /// Whether the attempt goes on meanwhile.
@@ -74,7 +75,7 @@ impl Scheduler {
     /// ended; or else the attempt waits for them.
     pub(super) fn prepare_candidate(
         &mut self,
-        preemptor: Arc<Pod>,
+        preemptor: Preemptor,
         candidate: Candidate,
         plugin: Str,
         is_async: bool,
@@ -199,7 +200,7 @@ impl Scheduler {
         if run.has_trouble || run.failure.is_some() {
             // Without the evictions no event may come that would wake it.
             let env = self.world.queue_env();
-            self.queue.activate(&env, &[Arc::clone(&run.preemptor)]);
+            self.queue.activate(&env, &run.preemptor.pods);
         }
     }
 
@@ -273,8 +274,8 @@ impl Scheduler {
             status: "True".to_owned(),
             reason: "PreemptionByScheduler".to_owned(),
             message: format!(
-                "{}: preempting to accommodate a higher priority pod",
-                run.preemptor.spec.scheduler_name
+                "{}: preempting to accommodate a higher priority {}",
+                run.preemptor.scheduler_name, run.preemptor.kind
             ),
             last_transition_time: None,
             observed_generation: victim.metadata.generation,
@@ -357,7 +358,12 @@ impl Scheduler {
             reason: "Preempted",
             action: "Preempting",
             regarding: victim.key(),
-            note: format!("Preempted by pod {} on node {}{suffix}", run.preemptor.uid(), run.node),
+            note: format!(
+                "Preempted by {} {} on node {}{suffix}",
+                run.preemptor.kind,
+                run.preemptor.uid(),
+                run.node
+            ),
         });
     }
 }

@@ -291,11 +291,11 @@ impl Simulator {
 
     fn deliver_events(&mut self) {
         for event in self.api.take_events() {
-            if let Some(controllers) = &mut self.controllers {
-                controllers.observe(&event);
-            }
             if let Some(notes) = &mut self.notes {
                 notes.changed.push((event.object().kind(), event.object().key()));
+            }
+            if let Some(controllers) = &mut self.controllers {
+                controllers.observe(&event);
             }
             self.handle(watch_input(event));
         }
@@ -319,6 +319,9 @@ impl Simulator {
             EffectKind::Bind { pod, uid, node } => self.api.bind(&pod, &uid, &node, self.now),
             EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name, .. } => {
                 self.api.patch_pod_status(&pod, &uid, condition, nominated_node_name, self.now)
+            }
+            EffectKind::PatchPodGroupStatus { pod_group, condition, .. } => {
+                self.api.patch_pod_group_status(&pod_group, condition, self.now)
             }
             EffectKind::DeletePod { pod, uid } => self.api.evict_pod(&pod, &uid, self.now),
         };

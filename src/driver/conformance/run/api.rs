@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::api::objects::{Pod, PodCondition};
+use crate::api::objects::{Condition, Pod, PodCondition, PodGroup};
 use crate::api::{Kind, NamespacedName, Object, ObjectStore, Str, Time, Uid};
 use crate::driver::sandbox::admission::{PriorityClasses, admit_spec};
 use crate::driver::sandbox::api::{ApiError, WatchEvent, not_found};
@@ -134,6 +134,25 @@ impl RunApi {
         }
         cut_times(&mut pod);
         self.write(pod.into());
+        Ok(())
+    }
+
+    /// Sets a condition of a pod group.
+    pub fn patch_group_status(
+        &mut self,
+        key: &NamespacedName,
+        mut condition: Condition,
+        now: Time,
+    ) -> Result<(), ApiError> {
+        let old = self.objects.pod_groups.get(key).ok_or_else(|| not_found(Kind::PodGroup, key))?;
+        let mut group = PodGroup::clone(old);
+        let conditions = &mut group.status.conditions;
+        condition.last_transition_time = Some(now.truncate_to_second());
+        match conditions.iter_mut().find(|known| known.type_ == condition.type_) {
+            Some(known) => *known = condition,
+            None => conditions.push(condition),
+        }
+        self.write(group.into());
         Ok(())
     }
 

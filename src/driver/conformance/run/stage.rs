@@ -17,6 +17,7 @@ use crate::scheduler::input::{Command, Input};
 use crate::scheduler::turns::Strand;
 
 use super::api::{ConditionPatch, RunApi, cut_to_millis};
+use super::groups;
 use super::lines::{self, Lines};
 use super::script::{Fault, Graceful, Why};
 use super::test_plugins::Calls;
@@ -83,6 +84,8 @@ pub(super) struct Stage {
     /// Changes of volumes by the writes of one PreBind, which the reference delivers after those of claims.
     held_back: Vec<WatchEvent>,
     under_way: Vec<Slow>,
+    /// The time by which calls are counted: between two stops it is behind the clock.
+    moment: Time,
     n_moves: u64,
     /// The pod of the attempt whose consequences are being dealt with.
     pub attempted: Option<NamespacedName>,
@@ -105,6 +108,7 @@ impl Stage {
             effects: VecDeque::new(),
             held_back: Vec::new(),
             under_way: Vec::new(),
+            moment: now,
             n_moves: 0,
             attempted: None,
             error: None,
@@ -119,8 +123,14 @@ impl Stage {
     /// Lets the clock move a little.
     pub fn tick(&mut self) {
         self.now += TICK;
+        self.moment = self.now;
         self.handle(Input::Timeout);
         self.settle();
+    }
+
+    /// Lets the clock move a little, without a look at what has its time.
+    pub fn nudge(&mut self) {
+        self.now += TICK;
     }
 
     /// Creates or replaces an object, and lets everything follow.
@@ -133,6 +143,9 @@ impl Stage {
 
     /// Gives the scheduler an input at the present time.
     pub fn handle(&mut self, input: Input) {
+        if self.ends_binding_of_member(&input) {
+            self.nudge();
+        }
         self.handle_at(self.now, input);
     }
 
@@ -148,6 +161,20 @@ impl Stage {
         }
     }
 
+    /// Whether a member of a pod group comes back to the queue by that input because its binding cycle fails: the clock
+    /// moves before that.
+    fn ends_binding_of_member(&self, input: &Input) -> bool {
+        if self.scheduler.is_in_cycle() || !self.scheduler.has_binding_of_member() {
+            return false;
+        }
+        let before = self.calls.copy();
+        let mut trial = self.scheduler.clone();
+        trial.handle(self.now, input.clone());
+        self.calls.restore(&before);
+        let mut moves = trial.moves_after(self.n_moves);
+        moves.any(|line| groups::is_return_of_member(&line.entry, self.api.objects()))
+    }
+
     /// Lets everything happen that can happen now.
     pub fn settle(&mut self) {
         loop {
@@ -155,7 +182,8 @@ impl Stage {
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
             // Plugins of kube-scheduler's own go on without a turn.
             let is_own = |plugin: &str| names::ALL.contains(&plugin);
-            if turn.has_waited && !turn.waited_in.is_some_and(is_own) {
+            let goes_by_turns = turn.has_waited && !turn.waited_in.is_some_and(is_own);
+            if goes_by_turns || groups::is_of_member(&self.scheduler, &turn.strand) {
                 self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));
@@ -209,9 +237,11 @@ impl Stage {
         self.now = time;
         while let Some(index) = self.next_due() {
             let slow = self.under_way.remove(index);
+            self.moment = slow.due;
             self.end_slow_call(slow);
             self.do_deeds();
         }
+        self.moment = self.now;
         self.handle(Input::Timeout);
         self.settle();
         for pod in self.api.ended(self.graceful, self.now) {
@@ -266,6 +296,13 @@ impl Stage {
                     self.evict(id, &pod);
                 }
             }
+            EffectKind::PatchPodGroupStatus { pod_group, condition, base } => {
+                self.lines.add(groups::patch(&pod_group, base.condition(&condition.type_), &condition));
+                let result = self.api.patch_group_status(&pod_group, condition, self.now);
+                self.deliver();
+                let result = result.map_err(|error| api_failure(&error));
+                self.handle(Input::EffectDone { id, result });
+            }
             EffectKind::PatchPodStatus { pod, condition, nominated_node_name, base, .. } => {
                 let condition = condition.map(|condition| ConditionPatch::between(&base, &condition));
                 self.patch(id, Patch { pod, condition, nominated_node_name, tries: PATCH_TRIES });
@@ -285,7 +322,11 @@ impl Stage {
         let takes = self.slow.remove(&(verb.to_owned(), pod.clone())).filter(|takes| !takes.is_zero());
         let Some(takes) = takes else { return false };
         self.lines.add(format!("{what} begins"));
-        self.under_way.push(Slow { due: cut_to_millis(self.now) + takes, id, call: call() });
+        if self.scheduler.is_in_cycle() {
+            // The attempt waits for it, and the clock with it.
+            return false;
+        }
+        self.under_way.push(Slow { due: cut_to_millis(self.moment) + takes, id, call: call() });
         true
     }
 
@@ -364,12 +405,12 @@ impl Stage {
                 self.lines.add(format!("patch {pod} fails: {failure}"));
                 patch.tries -= 1;
                 if is_retried && patch.tries > 0 {
-                    if self.attempted.as_ref() == Some(&pod) {
+                    if self.attempted.as_ref() == Some(&pod) || self.scheduler.is_in_cycle() {
                         return self.patch(id, patch);
                     }
                     let waits = PATCH_WAITS.get(PATCH_TRIES - 1 - patch.tries).copied().unwrap_or_default();
                     let call = SlowCall::Patch(Box::new(patch));
-                    self.under_way.push(Slow { due: self.now + waits, id, call });
+                    self.under_way.push(Slow { due: self.moment + waits, id, call });
                     return;
                 }
                 Err(failure)
@@ -417,7 +458,7 @@ impl Stage {
         if bind.takes.is_zero() {
             return self.end_extender_bind(id, played);
         }
-        let due = cut_to_millis(self.now) + bind.takes;
+        let due = cut_to_millis(self.moment) + bind.takes;
         self.under_way.push(Slow { due, id, call: SlowCall::Extender(Box::new(played)) });
     }
 
