@@ -2,10 +2,10 @@
 
 mod attempts;
 mod binding;
+mod controllers;
 mod determinism;
 mod extenders;
 mod gang;
-mod not_built;
 mod preemption;
 mod rewind;
 mod stepper;
