@@ -10,7 +10,7 @@ use super::device::Inner;
 use super::map::{Entries, Map};
 use super::plan::{Attribute, Base, Call, Fold, Node, Plan, Qualifier, QualifierKey, Slot, invoke};
 use super::text::shown;
-use super::value::{Fault, List, Outcome, Value};
+use super::value::{Fatal, Fault, List, Outcome, Value};
 
 /// Evaluates a plan; gives the result and what it cost.
 pub(super) fn evaluate(plan: &Plan, device: &Arc<Inner>, limit: u64) -> (Outcome, u64) {
@@ -30,7 +30,7 @@ struct Run<'p> {
 impl Run<'_> {
     fn charge(&mut self, cost: u64) -> Result<(), Fault> {
         self.cost = self.cost.saturating_add(cost);
-        if self.cost > self.limit { Err(Fault::CostLimit) } else { Ok(()) }
+        if self.cost > self.limit { Err(Fault::Fatal(Fatal::CostLimit)) } else { Ok(()) }
     }
 
     fn eval(&mut self, node: &Node) -> Outcome {
@@ -59,7 +59,7 @@ impl Run<'_> {
                 Ok(Value::Bool(value)) if value == decisive => return Ok(Value::Bool(decisive)),
                 Ok(Value::Bool(_)) => {}
                 Ok(_) => fault = fault.or_else(|| Some(Fault::no_overload())),
-                Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+                Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
                 Err(error) => fault = fault.or(Some(error)),
             }
         }
@@ -77,6 +77,9 @@ impl Run<'_> {
 
     fn among(&mut self, value: &Node, list: &Value) -> Outcome {
         let value = self.eval(value)?;
+        if matches!(value, Value::Semver(_) | Value::Bytes(_) | Value::Format(_)) {
+            return Err(Fault::Fatal(Fatal::Unhashable(super::text::go_type(&value))));
+        }
         let found = match list {
             Value::List(list) => list.contains(&value),
             _ => false,
@@ -89,7 +92,7 @@ impl Run<'_> {
         let mut values = Vec::with_capacity(elements.len());
         for (node, optional) in elements {
             match self.eval(node) {
-                Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+                Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
                 Err(error) => fault = Some(error),
                 Ok(Value::Optional(value)) if *optional => values.extend(value.map(|v| (*v).clone())),
                 Ok(value) if *optional => {
@@ -114,7 +117,7 @@ impl Run<'_> {
         for (key, value, optional) in entries {
             match self.entry(&mut made, key, value, *optional) {
                 Ok(()) => {}
-                Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+                Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
                 Err(error) => {
                     fault = Some(error);
                     break;
@@ -146,13 +149,14 @@ impl Run<'_> {
         let mut args = Vec::with_capacity(call.args.len());
         let mut fault = None;
         let strict = !matches!(call.dispatch, super::plan::Dispatch::NotStrictlyFalse);
-        for arg in &call.args {
+        for (index, arg) in call.args.iter().enumerate() {
             match self.eval(arg) {
                 Ok(value) => args.push(value),
-                Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+                Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
                 Err(error) => {
                     if strict {
-                        if call.stops_early {
+                        // A call whose arguments were not all evaluated costs nothing.
+                        if call.stops_early && index + 1 < call.args.len() {
                             return Err(error);
                         }
                         fault = fault.or(Some(error));
@@ -164,7 +168,7 @@ impl Run<'_> {
         }
         let outcome = match fault {
             Some(fault) => Err(fault),
-            None if cost::too_long(&args) => return Err(Fault::CostLimit),
+            None if cost::too_long(&args) => return Err(Fault::Fatal(Fatal::CostLimit)),
             None => invoke(call, &args),
         };
         self.charge(cost::of_call(&call.function, call.overload, &args, &outcome))?;
@@ -180,7 +184,7 @@ impl Run<'_> {
             Some(Some(init)) => self.eval(init),
             _ => Err(Fault::new("no such attribute(s)")),
         };
-        if matches!(outcome, Err(Fault::CostLimit)) {
+        if matches!(outcome, Err(Fault::Fatal(_))) {
             return outcome;
         }
         self.write(slot, Some(outcome.clone()));
@@ -203,7 +207,7 @@ impl Run<'_> {
         let known = self.read(slot).map(|_| ());
         self.charge(1)?;
         let added = self.eval(added);
-        if matches!(added, Err(Fault::CostLimit)) {
+        if matches!(added, Err(Fault::Fatal(_))) {
             return added;
         }
         self.charge(1)?;
@@ -211,7 +215,7 @@ impl Run<'_> {
         match (added?, self.take(slot)?) {
             (Value::List(added), Value::List(List::Items(mut items))) => {
                 if items.len().saturating_add(added.len()) > cost::MAX_ELEMENTS {
-                    return Err(Fault::CostLimit);
+                    return Err(Fault::Fatal(Fatal::CostLimit));
                 }
                 Arc::make_mut(&mut items).extend(added.iter());
                 Ok(Value::List(List::Items(items)))
@@ -232,7 +236,7 @@ impl Run<'_> {
         for arg in args {
             match self.eval(arg) {
                 Ok(value) => values.push(value),
-                Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+                Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
                 Err(error) if stops_early => return Err(error),
                 Err(error) => fault = Some(error),
             }
@@ -303,12 +307,12 @@ impl Run<'_> {
     fn step(&mut self, fold: &Fold) -> Result<bool, Fault> {
         match self.eval(&fold.condition) {
             Ok(Value::Bool(false)) => return Ok(false),
-            Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+            Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
             _ => {}
         }
         let outcome = self.eval(&fold.step);
-        if matches!(outcome, Err(Fault::CostLimit)) {
-            return Err(Fault::CostLimit);
+        if matches!(outcome, Err(Fault::Fatal(_))) {
+            return Err(Fault::Fatal(Fatal::CostLimit));
         }
         self.write(fold.accumulator, Some(outcome));
         Ok(true)
@@ -316,7 +320,7 @@ impl Run<'_> {
 
     fn attribute(&mut self, attribute: &Attribute) -> Outcome {
         let outcome = self.resolve(attribute);
-        if matches!(outcome, Err(Fault::CostLimit)) {
+        if matches!(outcome, Err(Fault::Fatal(_))) {
             return outcome;
         }
         let conditional = matches!(attribute.base, Base::Conditional(_));
@@ -382,7 +386,7 @@ impl Run<'_> {
                 self.eval(key).and_then(|key| usable(&key).and_then(|()| lookup(of, &key, optional)))
             }
         };
-        if matches!(found, Err(Fault::CostLimit)) {
+        if matches!(found, Err(Fault::Fatal(_))) {
             return found;
         }
         if !optional || matches!(found, Ok(Some(_))) {

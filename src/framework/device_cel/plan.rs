@@ -343,7 +343,7 @@ impl Planner<'_> {
             return match invoke(&call, std::slice::from_ref(arg)) {
                 Ok(value) => Ok(Node::Constant(value)),
                 Err(Fault::Error(text)) => Err(text.to_string()),
-                Err(Fault::CostLimit) => Err("cost limit".to_owned()),
+                Err(Fault::Fatal(fatal)) => Err(fatal.to_string()),
             };
         }
         Ok(Node::Call(Box::new(call)))
@@ -400,7 +400,8 @@ fn exactly_two(args: Vec<Node>) -> Result<Box<[Node; 2]>, String> {
     <[Node; 2]>::try_from(args).map(Box::new).map_err(|_| "wrong number of arguments".to_owned())
 }
 
-fn constant(literal: &Literal) -> Value {
+/// The value of a literal.
+pub(super) fn constant(literal: &Literal) -> Value {
     match literal {
         Literal::Null => Value::Null,
         Literal::Bool(value) => Value::Bool(*value),

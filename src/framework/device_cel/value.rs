@@ -5,6 +5,7 @@
 //! what a device holds is read in place.
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -21,8 +22,28 @@ use crate::api::Quantity;
 pub(super) enum Fault {
     /// An error as a value: `&&` and `||` can swallow it.
     Error(Arc<str>),
-    /// The cost limit was reached; nothing swallows this.
+    /// The end of the evaluation: nothing swallows this.
+    Fatal(Fatal),
+}
+
+/// Why an evaluation ends at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fatal {
+    /// The cost limit was reached.
     CostLimit,
+    /// Upstream cannot look up a value of this type in a set, and panics.
+    Unhashable(&'static str),
+}
+
+impl fmt::Display for Fatal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CostLimit => f.write_str("operation cancelled: actual cost limit exceeded"),
+            Self::Unhashable(of) => {
+                write!(f, "internal error: runtime error: hash of unhashable type {of}")
+            }
+        }
+    }
 }
 
 impl Fault {
