@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::super::cost::MAX_ELEMENTS;
 use super::super::map::whole;
 use super::super::syntax::ast::operator;
-use super::super::text::{go_general, shown};
+use super::super::text::{full_type, go_general, shown};
 use super::super::value::{Fatal, Fault, List, Outcome, Value};
 use super::{Native, operators};
 
@@ -168,9 +168,9 @@ fn flatten(args: &[Value]) -> Outcome {
     let (list, depth) = match args {
         [Value::List(list)] => (list, 1),
         [Value::List(list), Value::Int(depth)] => (list, *depth),
-        [first] => return Err(Fault::new(format!("no such overload: {}.flatten()", first.type_name()))),
+        [first] => return Err(Fault::new(format!("no such overload: {}.flatten()", full_type(first)))),
         [first, second] => {
-            let (first, second) = (first.type_name(), second.type_name());
+            let (first, second) = (full_type(first), full_type(second));
             return Err(Fault::new(format!("no such overload: {first}.flatten({second})")));
         }
         _ => return Err(Fault::no_overload()),

@@ -326,9 +326,14 @@ impl Parser<'_> {
     fn unary_inner(&mut self) -> Read<Node> {
         self.tokens.sync(FIRST)?;
         let kind = self.tokens.kind(0);
+        let next = self.tokens.kind(1);
+        if kind == Kind::Minus && !FIRST_PRIMARY.has(next) {
+            let at = self.tokens.index();
+            return Err(Failed::NoAlternative { from: at, at: at + 1 });
+        }
         let function = match kind {
             Kind::Not => operator::NOT,
-            Kind::Minus if !matches!(self.tokens.kind(1), Kind::Int | Kind::Float) => operator::NEGATE,
+            Kind::Minus if !matches!(next, Kind::Int | Kind::Float) => operator::NEGATE,
             _ => return self.member(),
         };
         let mut operators = Vec::new();
@@ -474,6 +479,10 @@ impl Parser<'_> {
             }
             Kind::LeftBracket => self.list(),
             Kind::LeftBrace => self.map(),
+            Kind::Minus if !matches!(self.tokens.kind(1), Kind::Int | Kind::Float) => {
+                let at = self.tokens.index();
+                Err(Failed::NoAlternative { from: at, at: at + 1 })
+            }
             Kind::Minus | Kind::Int | Kind::Float => Ok(self.number()),
             Kind::Uint => {
                 self.tokens.take();
