@@ -626,6 +626,7 @@ impl Scheduler {
             &assumed,
             &host,
         );
+        self.carry_out_requests();
         let forgotten = self.cache.forget_pod(&assumed.pod);
         let is_forgotten = forgotten.is_ok();
         self.note_cache_error(forgotten);
