@@ -58,6 +58,9 @@
 //! 9. Text from a cluster or a file reaches a terminal only through the sanitiser: `terminal::hostile`, and the tests of [`tui::widgets::text`].
 //! 10. Layout and drawing never panic, whatever the size: the property tests in `tui`.
 
+// What is written against this library from outside can be part of it, too.
+extern crate self as schedscope;
+
 pub mod api;
 pub mod cache;
 pub mod cli;

@@ -7,7 +7,9 @@
 
 use super::Str;
 use super::field::{self, FieldError, FieldErrors};
-use super::objects::{self, Node, NodeSelectorRequirement, NodeSelectorTerm, Pod, PreferredSchedulingTerm};
+use super::objects::{
+    self, Labels, Node, NodeSelectorRequirement, NodeSelectorTerm, Pod, PreferredSchedulingTerm,
+};
 use super::selector::{Operator, Requirement, Selector, json_list};
 
 /// The one field of a node that a selector can name.
@@ -148,6 +150,25 @@ impl LazyNodeSelector {
             return Ok(true);
         }
         self.errors().into_result().map(|()| false)
+    }
+
+    /// The same for a node of which only the labels are known: fields match whatever they ask for.
+    ///
+    /// # Errors
+    /// No term matches, and these are the errors of the terms that could not be parsed.
+    pub fn try_matches_labels(&self, labels: &Labels) -> Result<bool, FieldErrors> {
+        if self.terms.iter().flatten().any(|term| term.labels.matches(labels)) {
+            return Ok(true);
+        }
+        self.errors().into_result().map(|()| false)
+    }
+
+    /// A label without which no node matches, with the values that it may have; absent if there is no such label.
+    pub fn needed_label(&self) -> Option<(&str, &[Str])> {
+        match self.terms.as_slice() {
+            [Ok(term)] => term.labels.needed_label(),
+            _ => None,
+        }
     }
 
     fn errors(&self) -> FieldErrors {
@@ -321,6 +342,30 @@ mod tests {
         assert!(parsed.try_matches(&node("n", &[])).is_err());
         assert!(!parsed.matches(&node("n", &[("gen", "7")])));
         assert!(NodeSelector::new(&selector(vec![broken]), "").is_err());
+    }
+
+    #[test]
+    fn without_a_name_fields_match_whatever_they_ask_for() {
+        let term = NodeSelectorTerm {
+            match_fields: vec![requirement(METADATA_NAME, "In", &["n1"])],
+            match_expressions: vec![requirement("zone", "In", &["a"])],
+        };
+        let parsed = LazyNodeSelector::new(&selector(vec![term]), "");
+        assert_eq!(parsed.try_matches_labels(&node("n2", &[("zone", "a")]).metadata.labels), Ok(true));
+        assert_eq!(parsed.try_matches_labels(&node("n1", &[]).metadata.labels), Ok(false));
+    }
+
+    #[test]
+    fn the_label_that_all_nodes_need_is_known_where_there_is_one_term() {
+        let zone = || labelled(vec![requirement("a", "Exists", &[]), requirement("zone", "In", &["x", "y"])]);
+        let needed = |terms| {
+            let parsed = LazyNodeSelector::new(&selector(terms), "");
+            parsed.needed_label().map(|(key, values)| (key.to_owned(), values.len()))
+        };
+        assert_eq!(needed(vec![zone()]), Some(("zone".to_owned(), 2)));
+        assert_eq!(needed(vec![zone(), NodeSelectorTerm::default()]), Some(("zone".to_owned(), 2)));
+        assert_eq!(needed(vec![zone(), zone()]), None);
+        assert_eq!(needed(vec![labelled(vec![requirement("zone", "NotIn", &["x"])])]), None);
     }
 
     #[test]

@@ -248,6 +248,11 @@ impl Cache {
         self.nodes.values().map(|entry| &entry.info)
     }
 
+    /// Whether there is a node of that name, or a pod that refers to it.
+    pub fn has_entry(&self, name: &Str) -> bool {
+        self.nodes.contains_key(name)
+    }
+
     /// Brings a snapshot up to date (`UpdateSnapshot`). Only nodes that changed since the snapshot was last brought
     /// up to date are looked at; the order is made anew only when nodes have come or gone.
     pub fn update_snapshot(&mut self, snapshot: &mut Snapshot) {

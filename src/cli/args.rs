@@ -43,6 +43,12 @@ pub struct InputArgs {
     /// Where the random numbers start that decide ties
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Devices of the nodes, for drivers that publish them: a small file, which the README describes
+    #[arg(long, value_name = "FILE")]
+    pub device_drivers: Option<PathBuf>,
+    /// Leaves volumes, claims and devices as they are: nothing is bound, made or given back but by the scheduler
+    #[arg(long, conflicts_with = "device_drivers")]
+    pub no_controllers: bool,
     /// A KubeSchedulerConfiguration: profiles, plugins, extenders, backoff; the default one if there is none
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -149,6 +155,25 @@ pub enum ConformanceCommand {
     Decide(DecideArgs),
     /// Schedules the pending pods of each cluster and prints what the scheduling cycles cost
     Bench(BenchArgs),
+    /// Plays a script against a cluster and prints what happened, command by command
+    Run(ScriptArgs),
+}
+
+/// `schedscope conformance run`.
+#[derive(Clone, Debug, Args)]
+pub struct ScriptArgs {
+    /// The commands, one a line
+    #[arg(long, value_name = "FILE")]
+    pub script: PathBuf,
+    /// A KubeSchedulerConfiguration, in place of the config.yaml of the folder
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The feature gates that hold.
+    #[command(flatten)]
+    pub gates: GateArgs,
+    /// The folder with cluster.yaml, pending.yaml, config.yaml, and the files that the script names
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// `schedscope conformance bench`.

@@ -1,4 +1,5 @@
 //! `schedscope conformance decide`: decides each pending pod by itself and prints the answers, a line of JSON for each.
+//! `schedscope conformance run`: plays a script against a cluster and prints what happened.
 //! `schedscope conformance bench`: schedules them all and prints what that costs, a line of JSON for each cluster.
 //!
 //! For comparisons with kube-scheduler's own answers in the same form; not for people. A folder stands for its
@@ -9,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::args::{BenchArgs, DecideArgs};
+use super::args::{BenchArgs, DecideArgs, ScriptArgs};
 use super::{exit, input};
 use crate::api::NamespacedName;
-use crate::driver::conformance::{Case, CaseSources};
+use crate::driver::conformance::{Case, CaseSources, run};
 
 /// The manifests of a folder, in the order in which they are read.
 const MANIFESTS: [&str; 4] = ["cluster.yaml", "cluster.json", "pending.yaml", "pending.json"];
@@ -53,6 +54,33 @@ pub(super) fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
         let report = case.bench().with_context(|| folder.display().to_string())?;
         writeln!(stdout(), "{}", serde_json::to_string(&report)?)?;
     }
+    Ok(exit::OK)
+}
+
+/// Plays a script and prints. The answer is the exit code.
+pub(super) fn run(args: &ScriptArgs) -> anyhow::Result<u8> {
+    let folder = &args.folder;
+    let config: Vec<PathBuf> =
+        args.config.clone().or_else(|| files_in(folder, &[CONFIG]).pop()).into_iter().collect();
+    let sources = CaseSources {
+        manifests: input::read_sources(&files_in(folder, &MANIFESTS))?,
+        config: input::read_sources(&config)?.pop(),
+        extenders: input::read_sources(&files_in(folder, &[EXTENDERS]))?.pop(),
+        feature_gates: args.gates.list.clone(),
+    };
+    let read = |path: &Path| std::fs::read_to_string(path).with_context(|| path.display().to_string());
+    let script = read(&args.script)?;
+    let read_file = |name: &str| read(&folder.join(name)).map_err(|error| format!("{error:#}"));
+    let mut text = String::new();
+    let played = run::run(&sources, &script, &read_file, &mut |line| {
+        text.push_str(line);
+        text.push('\n');
+    });
+    match stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        other => other?,
+    }
+    played?;
     Ok(exit::OK)
 }
 

@@ -46,6 +46,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Some(Command::Config(config)) => config::run(&config)?,
         Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
         Some(Command::Conformance(ConformanceCommand::Bench(bench))) => conformance::bench(&bench)?,
+        Some(Command::Conformance(ConformanceCommand::Run(script))) => conformance::run(&script)?,
     };
     Ok(ExitCode::from(code))
 }

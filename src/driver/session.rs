@@ -74,6 +74,13 @@ pub enum Edit {
     },
     /// Deletes a pod.
     DeletePod(NamespacedName),
+    /// Deletes an object of another kind, such as a claim.
+    Delete {
+        /// The kind.
+        kind: Kind,
+        /// The object.
+        key: NamespacedName,
+    },
     /// Deletes a node; its pods go with it.
     DeleteNode(Str),
     /// `kubectl cordon`.

@@ -136,14 +136,15 @@ impl Diagnosis {
         if status.plugin().is_empty() {
             return;
         }
-        let plugins = match status.code() {
-            Code::Pending => &mut self.pending_plugins,
-            Code::Unschedulable | Code::UnschedulableAndUnresolvable => &mut self.unschedulable_plugins,
-            Code::Success | Code::Error | Code::Wait | Code::Skip => return,
-        };
+        if !status.is_rejected() {
+            return;
+        }
         // Called for every node that is turned down, nearly always with a plugin that is there already.
-        if !plugins.contains(status.plugin()) {
-            plugins.insert(Str::from(status.plugin()));
+        if !self.unschedulable_plugins.contains(status.plugin()) {
+            self.unschedulable_plugins.insert(Str::from(status.plugin()));
+        }
+        if status.code() == Code::Pending && !self.pending_plugins.contains(status.plugin()) {
+            self.pending_plugins.insert(Str::from(status.plugin()));
         }
     }
 }

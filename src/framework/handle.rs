@@ -36,6 +36,16 @@ impl PodNominator for NoNominations {
     }
 }
 
+/// Which of several nodes that are equal by all rules is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum TieBreak {
+    /// One by chance, from the core's own seeded numbers, as kube-scheduler does from its own.
+    #[default]
+    Random,
+    /// The first by name, for comparisons with other implementations.
+    ByName,
+}
+
 /// A deed that a plugin asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HandleRequest {
@@ -67,6 +77,9 @@ pub enum HandleRequest {
         candidate: Candidate,
         /// The plugin that decided so.
         plugin: Str,
+        /// Whether the attempt goes on meanwhile (`SchedulerAsyncPreemption`); otherwise it waits until the victims
+        /// are out of the way, and fails with an error if one of them cannot be got there.
+        is_async: bool,
     },
     /// Write to the API. While the pod's PreBind runs, the outcome comes back through
     /// [`CycleState::take_write_result`](super::CycleState::take_write_result), and PreBind is asked again; at any
@@ -119,6 +132,8 @@ pub struct Handle<'a> {
     pub states: &'a PluginStates,
     /// Answers from outside, as far as they are at hand.
     pub answers: &'a RefCell<Answers>,
+    /// How ties end.
+    pub tie_break: TieBreak,
     /// The core's random numbers.
     pub rng: &'a RefCell<Rng>,
     /// Deeds asked for so far.

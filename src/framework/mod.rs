@@ -36,7 +36,7 @@ pub use diagnosis::{Diagnosis, FitError, NodeToStatus};
 pub use events::{
     ActionType, ClusterEvent, ClusterEventWithHint, EventResource, QueueingHint, QueueingHintFn,
 };
-pub use handle::{Handle, HandleRequest, NoNominations, PodNominator};
+pub use handle::{Handle, HandleRequest, NoNominations, PodNominator, TieBreak};
 pub use node_info::{HostPort, HostPortInfo, ImageStateSummary, NodeInfo, host_ports};
 pub use plugin::{
     BindAction, BindPlugin, EnqueueExtensions, FilterPlugin, MAX_NODE_SCORE, MIN_NODE_SCORE, NodeScore,

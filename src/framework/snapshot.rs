@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use crate::api::Str;
 use crate::api::objects::Node;
+use crate::api::{NamespacedName, Str};
 
 use super::node_info::NodeInfo;
 use super::pod_index::PodIndex;
@@ -31,6 +31,8 @@ pub struct Snapshot {
 struct Derived {
     positions: OnceLock<FxHashMap<usize, usize>>,
     pods: OnceLock<PodIndex>,
+    /// On how many nodes each claim is used.
+    claims: OnceLock<FxHashMap<NamespacedName, usize>>,
     domains: Mutex<BTreeMap<Str, Arc<Domains>>>,
 }
 
@@ -62,6 +64,19 @@ impl Derived {
         }
         if let Some(pods) = self.pods.get_mut() {
             pods.replace_node(position, old, new);
+        }
+        if let Some(claims) = self.claims.get_mut() {
+            for claim in new.claims() {
+                *claims.entry(claim.clone()).or_default() += 1;
+            }
+            for claim in old.claims() {
+                if let Some(n_nodes) = claims.get_mut(claim) {
+                    *n_nodes -= 1;
+                    if *n_nodes == 0 {
+                        claims.remove(claim);
+                    }
+                }
+            }
         }
     }
 }
@@ -145,6 +160,18 @@ impl Snapshot {
         self.derived.pods.get_or_init(|| PodIndex::new(&self.nodes))
     }
 
+    /// Whether a pod on a node refers to that claim by name (`IsPVCUsedByPods`).
+    pub fn is_claim_used(&self, claim: &NamespacedName) -> bool {
+        let claims = self.derived.claims.get_or_init(|| {
+            let mut claims = FxHashMap::default();
+            for claim in self.nodes.iter().flat_map(|node| node.claims()) {
+                *claims.entry(claim.clone()).or_default() += 1;
+            }
+            claims
+        });
+        claims.contains_key(claim)
+    }
+
     /// The last change of the cache that this snapshot has taken in; 0 if it was not made by a cache.
     pub const fn generation(&self) -> u64 {
         self.generation
@@ -159,6 +186,8 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::objects::Pod;
+    use crate::framework::PodInfo;
 
     fn node(name: &str, zone: &str) -> Arc<Node> {
         let mut node = Node::default();
@@ -187,5 +216,40 @@ mod tests {
         snapshot.replace(Arc::new(NodeInfo::with_node(node("a", "y"))));
         assert_eq!(snapshot.domains("zone").find("x"), None);
         assert_eq!(snapshot.domains("zone").find("y"), Some(0));
+    }
+
+    #[test]
+    fn a_claim_is_used_as_long_as_a_pod_on_a_node_refers_to_it() {
+        let pod = |uid: &str, claims: &[&str]| {
+            let mut pod = Pod::default();
+            pod.metadata.uid = Str::from(uid);
+            pod.metadata.namespace = Str::from("shop");
+            pod.spec.volumes = claims
+                .iter()
+                .map(|claim| {
+                    let source = serde_json::json!({ "claimName": claim });
+                    std::iter::once(("persistentVolumeClaim".to_owned(), source)).collect()
+                })
+                .collect();
+            Arc::new(PodInfo::new(Arc::new(pod)))
+        };
+        let (one, two) = (pod("1", &["data", "logs", "data"]), pod("2", &["data"]));
+        let mut a = NodeInfo::with_node(node("a", "x"));
+        a.add_pod(Arc::clone(&one));
+        let mut b = NodeInfo::with_node(node("b", "x"));
+        b.add_pod(Arc::clone(&two));
+        let mut snapshot = Snapshot::new(vec![Arc::new(a.clone()), Arc::new(b.clone())]);
+        let used = |snapshot: &Snapshot| {
+            ["data", "logs", "other"].map(|name| snapshot.is_claim_used(&NamespacedName::new("shop", name)))
+        };
+        assert_eq!(used(&snapshot), [true, true, false]);
+        assert!(!snapshot.is_claim_used(&NamespacedName::new("other", "data")));
+        a.remove_pod(&one.pod);
+        snapshot.replace(Arc::new(a.clone()));
+        assert_eq!(used(&snapshot), [true, false, false]);
+        assert_eq!(a, NodeInfo::with_node(node("a", "x")), "nothing is left");
+        b.remove_pod(&two.pod);
+        snapshot.replace(Arc::new(b));
+        assert_eq!(used(&snapshot), [false, false, false]);
     }
 }

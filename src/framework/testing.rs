@@ -6,7 +6,7 @@ use crate::api::{Kind, NamespacedName, Object, ObjectStore, Rng, Time};
 
 use super::answers::Answers;
 use super::extender::Extender;
-use super::handle::{Handle, HandleRequest, NoNominations, PodNominator};
+use super::handle::{Handle, HandleRequest, NoNominations, PodNominator, TieBreak};
 use super::plugin_state::PluginStates;
 use super::pod_group::PodGroupStates;
 use super::preemption::PreemptionState;
@@ -93,6 +93,7 @@ impl TestWorld {
             extenders: &self.extenders,
             states: &self.states,
             answers: &self.answers,
+            tie_break: TieBreak::Random,
             rng: &self.rng,
             requests: &self.requests,
         }

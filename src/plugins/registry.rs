@@ -30,7 +30,7 @@ use super::volume_zone::VolumeZone;
 use crate::config::Gate;
 use crate::config::plugin_args::{
     DefaultPreemptionArgs, DynamicResourcesArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs,
-    NodeResourcesFitArgs,
+    NodeResourcesFitArgs, VolumeBindingArgs,
 };
 use crate::config::topology_args::{InterPodAffinityArgs, PodTopologySpreadArgs};
 use crate::framework::Plugin;
@@ -65,8 +65,11 @@ const IN_TREE: &[(&str, Factory)] = &[
         made(DefaultPreemption::new(args, context.gates))
     }),
     (names::VOLUME_RESTRICTIONS, |_, _| made(VolumeRestrictions)),
-    (names::NODE_VOLUME_LIMITS, |_, _| made(NodeVolumeLimits)),
-    (names::VOLUME_BINDING, |_, context| made(VolumeBinding::new(context.gates))),
+    (names::NODE_VOLUME_LIMITS, |_, context| made(NodeVolumeLimits::new(context.gates))),
+    (names::VOLUME_BINDING, |args, context| {
+        let args = VolumeBindingArgs::from_value(args, "", context.gates).map_err(text)?;
+        made(VolumeBinding::new(&args, context.gates))
+    }),
     (names::VOLUME_ZONE, |_, _| made(VolumeZone)),
     (names::DYNAMIC_RESOURCES, |args, context| {
         let args = DynamicResourcesArgs::from_value(args, "", context.gates).map_err(text)?;

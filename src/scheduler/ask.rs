@@ -15,7 +15,7 @@ impl Scheduler {
         scheduler_name: &str,
         question: impl FnOnce(&Handle<'_>, &Framework) -> R,
     ) -> Option<R> {
-        if self.cycle.is_some() {
+        if self.is_in_cycle() {
             return None;
         }
         let profiles = Arc::clone(&self.world.profiles);

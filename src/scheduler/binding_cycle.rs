@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::api::objects::Pod;
 use crate::api::{Duration, Object, Str, Time, Uid};
+use crate::config::Gate;
 use crate::framework::extender::ExtenderAnswer;
 use crate::framework::runtime::PluginVerdict;
 use crate::framework::runtime::waiting_pods::WaitingPod;
@@ -19,8 +21,9 @@ use super::Scheduler;
 use super::cycle::{BindingCycle, BindingStage, Cycle, Failure, framework_of};
 use super::effect::{ApiFailure, EffectKind};
 use super::pending::PendingEffect;
-use super::schedule_one::rejection_on_host;
+use super::schedule_one::rejection_while_waiting;
 use super::trace::{CycleOutcome, Phase};
+use super::turns::Turns;
 use super::view::ObjectEvent;
 
 /// How far a binding cycle got in one go.
@@ -55,6 +58,11 @@ impl Scheduler {
             stage: BindingStage::Begin,
             next_binder: 0,
             has_pre_bind_work: false,
+            ready_since: Some(self.world.now),
+            has_waited: false,
+            waited_in: None,
+            goes_on: false,
+            pre_bind_outcome: None,
             cancelled: None,
             cycle,
         };
@@ -64,6 +72,11 @@ impl Scheduler {
             // PreBindPreFlight and the nomination belong to the end of Permit for a person who steps.
             self.advance_binding_cycle(&uid);
         }
+    }
+
+    /// Lets a binding cycle go as far as it can.
+    pub(super) fn go_on_binding(&mut self, uid: &Uid) {
+        while self.advance_binding_cycle(uid) {}
     }
 
     /// Lets every binding cycle that nobody steps go as far as it can.
@@ -112,6 +125,7 @@ impl Scheduler {
         let stage = binding.stage;
         let progress = match stage {
             BindingStage::Begin => self.begin_binding(&mut binding, framework),
+            BindingStage::NominationCalled => Progress::Blocked,
             BindingStage::WaitOnPermit => self.wait_on_permit(&mut binding),
             BindingStage::PreBind => self.pre_bind(&mut binding, framework),
             BindingStage::Bind => self.bind(&mut binding, framework),
@@ -121,7 +135,9 @@ impl Scheduler {
         match progress {
             Progress::Advanced => {
                 let next = match binding.stage {
-                    BindingStage::Begin | BindingStage::WaitOnPermit => Phase::WaitOnPermit,
+                    BindingStage::Begin | BindingStage::NominationCalled | BindingStage::WaitOnPermit => {
+                        Phase::WaitOnPermit
+                    }
                     BindingStage::PreBind => Phase::PreBind,
                     BindingStage::Bind | BindingStage::BindCalled => Phase::Bind,
                     BindingStage::PostBind => Phase::PostBind,
@@ -132,6 +148,7 @@ impl Scheduler {
             }
             Progress::Blocked => {
                 let has_moved = binding.stage != stage;
+                binding.has_waited |= !has_moved;
                 self.binding_cycles.insert(index, binding);
                 has_moved
             }
@@ -153,6 +170,13 @@ impl Scheduler {
     /// (KEP-5278).
     fn begin_binding(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
         let assumed = assumed(&binding.cycle);
+        if !self.options.gates.is_enabled(Gate::NominatedNodeNameForExpectation) {
+            // Nobody says beforehand whether PreBind has work, so all plugins get it.
+            binding.has_pre_bind_work = true;
+            binding.stage = BindingStage::WaitOnPermit;
+            let will_wait = self.world.waiting_pods.get(assumed.uid()).is_some();
+            return if will_wait { Progress::Advanced } else { self.wait_on_permit(binding) };
+        }
         let (status, _) = framework.run_pre_bind_pre_flights(
             &self.world.handle(framework),
             &mut binding.cycle.state,
@@ -165,10 +189,33 @@ impl Scheduler {
         binding.has_pre_bind_work = status.is_success();
         let will_wait = self.world.waiting_pods.get(assumed.uid()).is_some();
         if binding.has_pre_bind_work || will_wait {
-            self.patch_pod(&assumed.pod, None, &NominatingInfo::Override(binding.host.clone()));
+            let nomination = NominatingInfo::Override(binding.host.clone());
+            if let Some(id) = self.patch_pod(&assumed.pod, None, &nomination) {
+                // The cycle goes on when the API has it.
+                let uid = assumed.uid().clone();
+                self.pending_effects.insert(id, PendingEffect::Nomination { uid });
+                binding.stage = BindingStage::NominationCalled;
+                return Progress::Blocked;
+            }
         }
         binding.stage = BindingStage::WaitOnPermit;
         if will_wait { Progress::Advanced } else { self.wait_on_permit(binding) }
+    }
+
+    /// What came of telling where the pod is about to go; nothing depends on it.
+    pub(super) fn nomination_returned(&mut self, uid: &Uid, result: Result<(), ApiFailure>) {
+        if let Err(failure) = result {
+            self.note_problem(&format!("telling where a pod is about to go: {failure}"));
+        }
+        let mut bindings = self.binding_cycles.iter_mut();
+        let Some(binding) = bindings.find(|binding| binding.cycle.queued.uid() == uid) else { return };
+        binding.stage = BindingStage::WaitOnPermit;
+        // The watch reports it first, as a rule; nobody else's turn comes before.
+        binding.goes_on = true;
+        binding.ready_since = Some(self.world.now);
+        if !binding.cycle.is_stepped && self.options.turns == Turns::AtOnce {
+            self.go_on_binding(uid);
+        }
     }
 
     fn wait_on_permit(&mut self, binding: &mut BindingCycle) -> Progress {
@@ -183,7 +230,7 @@ impl Scheduler {
         };
         self.world.waiting_pods.remove(&uid);
         if status.is_rejected() {
-            return Progress::Failed(rejection_on_host(&binding.host, status));
+            return Progress::Failed(rejection_while_waiting(&binding.host, status));
         }
         if !status.is_success() {
             let text = format!("waiting on permit for pod: {}", status.message());
@@ -199,11 +246,32 @@ impl Scheduler {
 
     /// Runs the PreBind plugins group by group: those that allow it beside each other, the others alone.
     fn pre_bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
+        let outcome = binding.pre_bind_outcome.take().or_else(|| self.ask_pre_bind(binding, framework));
+        match (outcome, &binding.cancelled) {
+            (None, _) => Progress::Blocked,
+            (Some(Err(failure)), _) => Progress::Failed(failure),
+            // Preempted after all plugins had ended well.
+            (Some(Ok(())), Some(reason)) => Progress::Failed(Failure::Status(Status::error(reason))),
+            (Some(Ok(())), None) => {
+                binding.cycle.note(|trace| trace.phase = Phase::PreBind);
+                binding.stage = BindingStage::Bind;
+                Progress::Advanced
+            }
+        }
+    }
+
+    /// Asks those that are not done yet; `None` while one of them is not.
+    fn ask_pre_bind(
+        &mut self,
+        binding: &mut BindingCycle,
+        framework: &Framework,
+    ) -> Option<Result<(), Failure>> {
         let assumed = assumed(&binding.cycle);
         let mut verdicts = Vec::new();
         if binding.has_pre_bind_work {
             let mut is_pending = false;
             let mut previous_is_parallel = true;
+            self.pre_bind_wakeups.remove(assumed.uid());
             for plugin in &framework.plugins.pre_bind {
                 let name = plugin.name();
                 let Some(pre_bind) = plugin.as_pre_bind() else { continue };
@@ -225,8 +293,13 @@ impl Scheduler {
                 match progress {
                     PreBindProgress::Pending { wake_at } => {
                         is_pending = true;
+                        binding.waited_in = Some(name);
                         if let Some(wake_at) = wake_at {
-                            self.pre_bind_wakeups.insert(assumed.uid().clone(), wake_at);
+                            // Of several plugins the one that wants to be asked first decides.
+                            let earliest = self.pre_bind_wakeups.entry(assumed.uid().clone());
+                            earliest
+                                .and_modify(|earliest| *earliest = wake_at.min(*earliest))
+                                .or_insert(wake_at);
                         }
                     }
                     PreBindProgress::Done(status) => {
@@ -249,7 +322,7 @@ impl Scheduler {
                                 let text = format!("running PreBind plugin {name:?}: {}", status.message());
                                 Status::error(text)
                             };
-                            return Progress::Failed(Failure::Status(status));
+                            return Some(Err(Failure::Status(status)));
                         }
                     }
                 }
@@ -257,18 +330,40 @@ impl Scheduler {
             self.carry_out_requests();
             binding.cycle.note(|trace| trace.pre_bind.get_or_insert_with(Vec::new).extend(verdicts));
             if is_pending {
-                return Progress::Blocked;
-            }
-            self.pre_bind_wakeups.remove(assumed.uid());
-            if let Some(reason) = &binding.cancelled {
-                return Progress::Failed(Failure::Status(Status::error(reason)));
+                return None;
             }
         } else {
             binding.cycle.note(|trace| trace.pre_bind = Some(Vec::new()));
         }
-        binding.cycle.note(|trace| trace.phase = Phase::PreBind);
-        binding.stage = BindingStage::Bind;
-        Progress::Advanced
+        Some(Ok(()))
+    }
+
+    /// Asks the PreBind plugins that are not done yet. What they come to is kept until the cycle has its turn.
+    pub(super) fn ask_pre_bind_plugins(&mut self) {
+        let is_asked = |binding: &BindingCycle| {
+            binding.stage == BindingStage::PreBind && binding.has_waited && binding.pre_bind_outcome.is_none()
+        };
+        let uids: Vec<Uid> = self
+            .binding_cycles
+            .iter()
+            .filter(|binding| is_asked(binding))
+            .map(|binding| binding.cycle.queued.uid().clone())
+            .collect();
+        let profiles = Arc::clone(&self.world.profiles);
+        for uid in uids {
+            let Some(index) = self.binding_cycles.iter().position(|b| *b.cycle.queued.uid() == uid) else {
+                continue;
+            };
+            let mut binding = self.binding_cycles.remove(index);
+            if let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) {
+                let due = self.pre_bind_wakeups.get(&uid).copied().unwrap_or(self.world.now);
+                binding.pre_bind_outcome = self.ask_pre_bind(&mut binding, framework);
+                if binding.pre_bind_outcome.is_some() {
+                    binding.ready_since = Some(due.min(self.world.now));
+                }
+            }
+            self.binding_cycles.insert(index, binding);
+        }
     }
 
     fn bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
@@ -333,7 +428,11 @@ impl Scheduler {
         match bind_failure(plugin, status) {
             None => {
                 self.binding_done(&mut binding);
+                let is_stepped = binding.cycle.is_stepped;
                 self.binding_cycles.insert(index, binding);
+                if !is_stepped {
+                    self.go_on_binding(uid);
+                }
             }
             Some(failure) => {
                 let profiles = Arc::clone(&self.world.profiles);
@@ -353,11 +452,11 @@ impl Scheduler {
         match extender.bind_answer(answer) {
             Ok(()) => {
                 self.binding_done(&mut binding);
-                self.binding_cycles.insert(position, binding);
+                self.go_on_after_binder(position, binding);
             }
             Err(_) if extender.ignorable => {
                 binding.stage = BindingStage::Bind;
-                self.binding_cycles.insert(position, binding);
+                self.go_on_after_binder(position, binding);
             }
             Err(text) => {
                 let profiles = Arc::clone(&self.world.profiles);
@@ -366,6 +465,15 @@ impl Scheduler {
                     self.handle_binding_cycle_error(binding, framework, failure);
                 }
             }
+        }
+    }
+
+    fn go_on_after_binder(&mut self, position: usize, binding: BindingCycle) {
+        let uid = binding.cycle.queued.uid().clone();
+        let is_stepped = binding.cycle.is_stepped;
+        self.binding_cycles.insert(position, binding);
+        if !is_stepped {
+            self.go_on_binding(&uid);
         }
     }
 
@@ -421,12 +529,24 @@ impl Scheduler {
         if is_forgotten && !is_rejection {
             self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, None);
         }
-        self.handle_scheduling_failure(binding.cycle, failure, &NominatingInfo::clear());
-        if is_forgotten && is_rejection {
-            // The rejected pod itself must not be woken by the room that it gave back.
-            let is_another = |pod: &crate::api::objects::Pod| pod.uid() != assumed_pod.uid();
-            self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, Some(&is_another));
+        let report = self.handle_scheduling_failure(binding.cycle, failure, &NominatingInfo::clear());
+        if !is_forgotten || !is_rejection {
+            return;
         }
+        match report {
+            // It waits until the failure is reported.
+            Some(id) => {
+                self.pending_effects.insert(id, PendingEffect::RejectionReport { pod: assumed_pod });
+            }
+            None => self.give_back_room_of(&assumed_pod),
+        }
+    }
+
+    /// Others may fit where a rejected pod was to go. The pod itself must not be woken by that.
+    pub(super) fn give_back_room_of(&mut self, rejected: &Arc<Pod>) {
+        let object = Object::Pod(Arc::clone(rejected));
+        let is_another = |pod: &Pod| pod.uid() != rejected.uid();
+        self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, Some(&is_another));
     }
 
     /// A Permit plugin holds the pod.
@@ -446,8 +566,7 @@ impl Scheduler {
     }
 
     /// Turns down waiting pods whose time is over.
-    pub(super) fn time_out_waiting_pods(&mut self) {
-        let now = self.world.now;
+    pub(super) fn time_out_waiting_pods(&mut self, now: Time) {
         let late: Vec<(Time, Uid, Str, Duration)> = self
             .world
             .waiting_pods
@@ -459,13 +578,17 @@ impl Scheduler {
                 (deadline <= now).then(|| (deadline, waiting.pod_info.uid().clone(), plugin.clone(), timeout))
             })
             .collect();
-        for (_, uid, plugin, timeout) in late {
+        for (deadline, uid, plugin, timeout) in late {
             let message = format!(
                 "rejected due to timeout after waiting {} at plugin {plugin}",
                 crate::api::time::go_duration(timeout)
             );
             if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
                 waiting.reject(&plugin, &message);
+            }
+            let mut bindings = self.binding_cycles.iter_mut();
+            if let Some(binding) = bindings.find(|binding| *binding.cycle.queued.uid() == uid) {
+                binding.ready_since.get_or_insert(deadline);
             }
         }
     }

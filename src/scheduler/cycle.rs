@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::api::{Str, Time};
 use crate::framework::runtime::ScoreOutcome;
 use crate::framework::{
-    CycleState, Diagnosis, FitError, NodeInfo, PodInfo, PreFilterResult, QueuedPodInfo, Status,
+    CycleState, Diagnosis, FitError, NodeInfo, NominatingInfo, PodInfo, PreFilterResult, QueuedPodInfo,
+    Status,
 };
 use crate::queue::QueueProfile;
 
@@ -58,6 +59,14 @@ impl Cycle {
     }
 }
 
+/// An attempt that waits until its victims are out of the way.
+#[derive(Clone, Debug)]
+pub(super) struct Suspended {
+    pub cycle: Cycle,
+    /// What becomes of the nomination if they get there.
+    pub nominating_info: NominatingInfo,
+}
+
 /// A pod on its way from Permit to PostBind.
 #[derive(Clone, Debug)]
 pub(super) struct BindingCycle {
@@ -70,6 +79,16 @@ pub(super) struct BindingCycle {
     pub next_binder: usize,
     /// Whether any PreBind plugin has work.
     pub has_pre_bind_work: bool,
+    /// Since when its turn has come, if it waits for that.
+    pub ready_since: Option<Time>,
+    /// Whether it only goes on with the turn that it has.
+    pub goes_on: bool,
+    /// Whether it has waited for something before.
+    pub has_waited: bool,
+    /// The PreBind plugin that it has waited in last, if any.
+    pub waited_in: Option<&'static str>,
+    /// How PreBind has ended, while the turn to go on is awaited.
+    pub pre_bind_outcome: Option<Result<(), Failure>>,
     /// Set when a preemption cancels the pod in PreBind; the reason.
     pub cancelled: Option<String>,
 }
@@ -79,6 +98,8 @@ pub(super) struct BindingCycle {
 pub(super) enum BindingStage {
     /// Before anything else.
     Begin,
+    /// The nomination that tells where the pod is about to go is on its way.
+    NominationCalled,
     /// Permit plugins may still hold it.
     WaitOnPermit,
     /// PreBind plugins run.

@@ -1,6 +1,8 @@
 //! What comes out of the core: deeds for the driver to do.
 
-use crate::api::objects::PodCondition;
+use std::sync::Arc;
+
+use crate::api::objects::{Pod, PodCondition};
 use crate::api::{NamespacedName, Str, Uid};
 use crate::framework::ApiWrite;
 use crate::framework::extender::ExtenderCall;
@@ -44,6 +46,8 @@ pub enum EffectKind {
         condition: Option<PodCondition>,
         /// The new `nominatedNodeName`, if it changes; empty clears it.
         nominated_node_name: Option<Str>,
+        /// The pod as the scheduler knows it: the patch is what is to be different from it.
+        base: Arc<Pod>,
     },
     /// DELETE the pod to make room for another one.
     DeletePod {

@@ -94,6 +94,13 @@ impl Scheduler {
             (Some(_), None) => ActionType::DELETE,
         };
         let resource = match old.or(new).map(Object::kind) {
+            Some(Kind::PersistentVolume) => EventResource::PersistentVolume,
+            Some(Kind::PersistentVolumeClaim) => EventResource::PersistentVolumeClaim,
+            Some(Kind::StorageClass) => EventResource::StorageClass,
+            Some(Kind::CSINode) => EventResource::CsiNode,
+            Some(Kind::CSIDriver) => EventResource::CsiDriver,
+            Some(Kind::CSIStorageCapacity) => EventResource::CsiStorageCapacity,
+            Some(Kind::VolumeAttachment) => EventResource::VolumeAttachment,
             Some(Kind::DeviceClass) => EventResource::DeviceClass,
             Some(Kind::ResourceClaim) => EventResource::ResourceClaim,
             Some(Kind::ResourceSlice) => EventResource::ResourceSlice,

@@ -10,7 +10,7 @@ use crate::framework::{NominatingInfo, PodInfo};
 
 use super::Scheduler;
 use super::cycle::{Cycle, Failure};
-use super::effect::EffectKind;
+use super::effect::{EffectId, EffectKind};
 use super::pending::PendingEffect;
 use super::trace::CycleOutcome;
 use super::view::ObjectEvent;
@@ -19,13 +19,13 @@ use super::view::ObjectEvent;
 const NOTE_LENGTH_LIMIT: usize = 1024;
 
 impl Scheduler {
-    /// Ends a failed attempt.
+    /// Ends a failed attempt. The answer is the patch that reports it, if there is anything to report.
     pub(super) fn handle_scheduling_failure(
         &mut self,
         mut cycle: Cycle,
         failure: Failure,
         nominating_info: &NominatingInfo,
-    ) {
+    ) -> Option<EffectId> {
         self.counts.failed += 1;
         let message = failure.message();
         let is_rejection = failure.is_rejection();
@@ -44,7 +44,8 @@ impl Scheduler {
                 if known.uid() != queued.uid() {
                     // Created anew under the same name meanwhile: that one is in the queue by itself.
                     self.queue.done(queued.uid());
-                    return self.finish_failed(cycle, message, is_rejection, nominating_info);
+                    self.finish_failed(cycle, message, is_rejection, nominating_info);
+                    return None;
                 }
                 pod_info = Arc::new(PodInfo::with_options(known, self.world.request_options));
                 queued.pod_info = Arc::clone(&pod_info);
@@ -77,12 +78,13 @@ impl Scheduler {
             last_transition_time: None,
             observed_generation: pod.metadata.generation,
         };
-        self.patch_pod(pod, Some(condition), nominating_info);
+        let report = self.patch_pod(pod, Some(condition), nominating_info);
         if self.world.objects.pods.contains_key(&pod.key()) {
             self.last_messages.insert(pod.uid().clone(), Str::from(message.as_str()));
         }
         cycle.queued.pod_info = pod_info;
         self.finish_failed(cycle, message, is_rejection, nominating_info);
+        report
     }
 
     fn finish_failed(
@@ -105,29 +107,32 @@ impl Scheduler {
         self.finish_trace(cycle, outcome);
     }
 
-    /// Writes a condition and the nomination, where they differ from what the pod has (`updatePod`).
+    /// Writes a condition and the nomination, where they differ from what the pod has (`updatePod`); `None` if
+    /// neither does.
     pub(super) fn patch_pod(
         &mut self,
         pod: &Arc<Pod>,
         condition: Option<PodCondition>,
         nominating_info: &NominatingInfo,
-    ) {
+    ) -> Option<EffectId> {
         let condition = condition.filter(|new| is_new_condition(pod, new));
         let nominated_node_name = match nominating_info {
             NominatingInfo::Override(node) if *node != pod.status.nominated_node_name => Some(node.clone()),
             NominatingInfo::Override(_) | NominatingInfo::Noop => None,
         };
         if condition.is_none() && nominated_node_name.is_none() {
-            return;
+            return None;
         }
         let id = self.emit(EffectKind::PatchPodStatus {
             pod: pod.key(),
             uid: pod.uid().clone(),
             condition,
             nominated_node_name,
+            base: Arc::clone(pod),
         });
         let what = Str::from(format!("updating the status of pod {}", pod.key()));
         self.pending_effects.insert(id, PendingEffect::Report { what });
+        Some(id)
     }
 }
 

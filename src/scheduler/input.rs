@@ -9,6 +9,7 @@ use crate::framework::WriteResult;
 use crate::framework::extender::ExtenderAnswer;
 
 use super::effect::{ApiFailure, EffectId};
+use super::turns::Strand;
 
 /// Everything that can happen to the scheduler.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +59,8 @@ pub enum Command {
     ScheduleOne,
     /// Does one phase of the attempt that is under way, or begins one.
     NextPhase,
+    /// Lets something go on that waits for its turn; see [`Scheduler::turns`](super::Scheduler::turns).
+    GoOn(Strand),
     /// Puts pods into activeQ at once, wherever they are in the queue.
     Activate(Vec<Arc<Pod>>),
     /// A Permit plugin allows a waiting pod.

@@ -18,6 +18,8 @@ pub(super) struct Journal {
     pub moves: Arc<VecDeque<QueueMoveLine>>,
     /// The last attempt that has left the scheduling cycle.
     pub last_trace: Option<Arc<CycleTrace>>,
+    /// How many moves there have been.
+    pub n_moves: u64,
     /// Lines let go.
     pub n_dropped: u64,
 }
@@ -32,6 +34,7 @@ impl Journal {
     }
 
     pub fn add_move(&mut self, line: QueueMoveLine) {
+        self.n_moves += 1;
         self.n_dropped += push_bounded(&mut self.moves, line);
     }
 }

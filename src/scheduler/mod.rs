@@ -29,6 +29,7 @@ mod preemption;
 mod questions;
 mod schedule_one;
 pub mod trace;
+pub mod turns;
 pub mod view;
 mod view_builder;
 mod world;
@@ -44,29 +45,24 @@ use crate::config::FeatureGates;
 use crate::framework::extender::Extender;
 use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
-use crate::queue::{HintResult, MoveLogLevel, QueueMove, QueueName, QueueProfile, SchedulingQueue};
+use crate::queue::{MoveLogLevel, QueueName, QueueProfile, SchedulingQueue};
 
-pub use crate::queue::QueueOptions;
+pub use crate::framework::TieBreak;
+pub use crate::queue::{HintAnswer, HintResult, QueueMove, QueueOptions};
 use batch::Batch;
-use cycle::{BindingCycle, Cycle};
+use cycle::{BindingCycle, Cycle, Suspended};
 use effect::{Effect, EffectId, EffectKind};
 use input::{Command, Input};
 use journal::Journal;
 use pending::PendingEffect;
 use preemption::PreemptionRun;
 use trace::CycleOutcome;
+use turns::{Strand, Turns};
 use view::{Counts, CycleSummary, ObjectEvent, QueueMoveLine};
 use world::World;
 
-/// Which of several nodes with the highest total is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum TieBreak {
-    /// One by chance, from the core's own seeded numbers, as kube-scheduler does from its own.
-    #[default]
-    Random,
-    /// The first by name, for comparisons with other implementations.
-    ByName,
-}
+/// The default of `parallelism`.
+const PARALLELISM: usize = 16;
 
 /// What a scheduler is made with.
 #[derive(Clone, Debug)]
@@ -85,6 +81,10 @@ pub struct SchedulerOptions {
     pub gates: FeatureGates,
     /// How ties end.
     pub tie_break: TieBreak,
+    /// How many victims of a preemption are dealt with at the same time (`parallelism`).
+    pub parallelism: usize,
+    /// Who decides when things go on that run beside the attempts.
+    pub turns: Turns,
     /// Whether evidence of attempts is kept. Has no influence on any decision.
     pub is_tracing: bool,
 }
@@ -99,6 +99,8 @@ impl Default for SchedulerOptions {
             is_batching: true,
             gates: FeatureGates::default(),
             tie_break: TieBreak::Random,
+            parallelism: PARALLELISM,
+            turns: Turns::AtOnce,
             is_tracing: true,
         }
     }
@@ -128,6 +130,8 @@ pub struct Scheduler {
     next_start_node_index: usize,
     batches: BTreeMap<Str, Batch>,
     cycle: Option<Cycle>,
+    /// The attempt under way, if it waits until room is made for its pod.
+    suspended: Option<Suspended>,
     /// The questions that the attempt under way waits for, each with its answer once that has come.
     questions: BTreeMap<EffectId, Option<(Question, Answer)>>,
     /// Whether the attempt under way goes on by itself once its questions are answered.
@@ -136,6 +140,8 @@ pub struct Scheduler {
     preemption_runs: Vec<PreemptionRun>,
     pods_to_activate: Vec<Arc<Pod>>,
     pre_bind_wakeups: BTreeMap<Uid, Time>,
+    /// When waits were last ended by time.
+    timeouts_seen: Time,
     effects: VecDeque<Effect>,
     next_effect_id: u64,
     pending_effects: BTreeMap<EffectId, PendingEffect>,
@@ -175,6 +181,7 @@ impl Scheduler {
                 by_name,
                 options.extenders.clone(),
                 options.seed,
+                options.tie_break,
                 RequestOptions::from_gates(&options.gates),
             ),
             queue,
@@ -183,12 +190,14 @@ impl Scheduler {
             next_start_node_index: 0,
             batches: BTreeMap::new(),
             cycle: None,
+            suspended: None,
             questions: BTreeMap::new(),
             is_driving: false,
             binding_cycles: Vec::new(),
             preemption_runs: Vec::new(),
             pods_to_activate: Vec::new(),
             pre_bind_wakeups: BTreeMap::new(),
+            timeouts_seen: Time::ZERO,
             effects: VecDeque::new(),
             next_effect_id: 1,
             pending_effects: BTreeMap::new(),
@@ -213,11 +222,21 @@ impl Scheduler {
             Input::EffectDone { id, result } => self.effect_done(id, result),
             Input::ExtenderAnswered { id, answer } => self.extender_answered(id, answer),
             Input::Written { id, result } => self.written(id, result),
-            Input::Timeout => {}
+            Input::Timeout => self.timeouts_seen = self.world.now,
             Input::Command(command) => self.command(command),
         }
-        self.let_time_pass();
-        self.run_binding_cycles();
+        match self.options.turns {
+            Turns::AtOnce => {
+                self.go_on(&Strand::BackoffFlush);
+                self.go_on(&Strand::LeftoverFlush);
+                self.time_out_waiting_pods(self.world.now);
+                self.run_binding_cycles();
+            }
+            Turns::OnCommand => {
+                self.time_out_waiting_pods(self.timeouts_seen);
+                self.note_turns();
+            }
+        }
         self.collect_moves();
     }
 
@@ -241,12 +260,14 @@ impl Scheduler {
 
     /// Whether an attempt can be made: one is under way, or a pod can be popped.
     pub fn can_schedule(&self) -> bool {
-        self.questions.is_empty() && (self.cycle.is_some() || self.queue.can_pop())
+        self.questions.is_empty()
+            && self.suspended.is_none()
+            && (self.cycle.is_some() || self.queue.can_pop())
     }
 
     /// Whether an attempt has begun and not left the scheduling cycle.
     pub fn is_in_cycle(&self) -> bool {
-        self.cycle.is_some()
+        self.cycle.is_some() || self.suspended.is_some()
     }
 
     /// Whether a person steps a binding cycle that has not ended.
@@ -288,8 +309,9 @@ impl Scheduler {
 
     fn command(&mut self, command: Command) {
         match command {
-            // An attempt that waits for an extender goes on when the answer comes.
-            Command::ScheduleOne | Command::NextPhase if !self.questions.is_empty() => {}
+            // An attempt that waits for an answer from outside goes on when that comes.
+            Command::ScheduleOne | Command::NextPhase
+                if !self.questions.is_empty() || self.suspended.is_some() => {}
             Command::ScheduleOne => self.schedule_one(),
             Command::NextPhase => {
                 // A binding cycle that cannot go on must not hold the person up.
@@ -298,6 +320,7 @@ impl Scheduler {
                     self.next_phase(true);
                 }
             }
+            Command::GoOn(strand) => self.go_on(&strand),
             Command::Activate(pods) => {
                 let env = self.world.queue_env();
                 self.queue.activate(&env, &pods);
@@ -336,13 +359,6 @@ impl Scheduler {
         self.is_driving = self.cycle.is_some();
     }
 
-    fn let_time_pass(&mut self) {
-        let env = self.world.queue_env();
-        self.queue.flush_backoff_q_completed(&env);
-        self.queue.flush_unschedulable_pods_leftover(&env);
-        self.time_out_waiting_pods();
-    }
-
     fn effect_done(&mut self, id: EffectId, result: Result<(), effect::ApiFailure>) {
         match self.pending_effects.remove(&id) {
             Some(PendingEffect::Bind { uid, plugin }) => self.bind_returned(&uid, plugin, result),
@@ -355,10 +371,15 @@ impl Scheduler {
             Some(PendingEffect::Write { .. }) => {
                 self.note_problem("the outcome of a write came without its object");
             }
-            Some(PendingEffect::ClearNomination) => {
+            Some(PendingEffect::ClearNomination { preemptor }) => {
+                self.nomination_cleared(id, &preemptor, result);
+            }
+            Some(PendingEffect::Nomination { uid }) => self.nomination_returned(&uid, result),
+            Some(PendingEffect::RejectionReport { pod }) => {
                 if let Err(failure) = result {
-                    self.note_problem(&format!("clearing a nomination: {failure}"));
+                    self.note_problem(&format!("updating the status of pod {}: {failure}", pod.key()));
                 }
+                self.give_back_room_of(&pod);
             }
             Some(PendingEffect::Report { what }) => {
                 if let Err(failure) = result {
@@ -392,8 +413,8 @@ impl Scheduler {
                     self.queue.activate(&env, &pods);
                 }
                 HandleRequest::ActivateAfterCycle(pods) => self.pods_to_activate.extend(pods),
-                HandleRequest::Preempt { preemptor, candidate, plugin } => {
-                    self.prepare_candidate_async(preemptor, candidate, plugin);
+                HandleRequest::Preempt { preemptor, candidate, plugin, is_async } => {
+                    self.prepare_candidate(preemptor, candidate, plugin, is_async);
                 }
                 HandleRequest::Write { pod, plugin, write } => {
                     let id = self.emit(EffectKind::Write(write.clone()));
@@ -463,9 +484,9 @@ impl Scheduler {
     fn collect_moves(&mut self) {
         let at = self.world.now;
         for entry in self.queue.take_moves() {
-            let (pod, text) = match entry {
+            let (pod, text) = match &entry {
                 QueueMove::Entered { pod, queue, event } => {
-                    (pod, format!("to {} by {}", queue_name(queue), event.label()))
+                    (pod.clone(), format!("to {} by {}", queue_name(*queue), event.label()))
                 }
                 QueueMove::Judged { pod, event, answers, strategy, .. } => {
                     let answers: Vec<String> = answers
@@ -476,10 +497,10 @@ impl Scheduler {
                             HintResult::Error(error) => format!("{} Queue ({error})", answer.plugin),
                         })
                         .collect();
-                    (pod, format!("{}: {} => {strategy}", event.label(), answers.join(", ")))
+                    (pod.clone(), format!("{}: {} => {strategy}", event.label(), answers.join(", ")))
                 }
             };
-            self.journal.add_move(QueueMoveLine { at, pod, text });
+            self.journal.add_move(QueueMoveLine { at, pod, text, entry });
         }
     }
 
@@ -508,7 +529,7 @@ impl Scheduler {
     }
 
     fn digest_cycles(&self, digest: &mut Digest) {
-        digest.bool(self.cycle.is_some());
+        digest.bool(self.cycle.is_some()).bool(self.suspended.is_some());
         if let Some(cycle) = &self.cycle {
             digest.str(cycle.queued.uid()).str(cycle.next.as_str()).len(cycle.feasible.len());
             digest.str(cycle.host.as_deref().unwrap_or_default());

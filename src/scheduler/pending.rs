@@ -1,5 +1,8 @@
 //! Effects whose outcome the core waits for.
 
+use std::sync::Arc;
+
+use crate::api::objects::Pod;
 use crate::api::{Str, Uid};
 use crate::framework::{ApiWrite, Question};
 
@@ -39,7 +42,20 @@ pub(super) enum PendingEffect {
         victim: Uid,
     },
     /// It clears the nomination of a less important pod on the node of a preemption.
-    ClearNomination,
+    ClearNomination {
+        /// The preemptor.
+        preemptor: Uid,
+    },
+    /// It tells where a pod is about to go, whose binding cycle goes on afterwards.
+    Nomination {
+        /// The pod.
+        uid: Uid,
+    },
+    /// It reports that a pod was turned down while it waited; then its room is given back.
+    RejectionReport {
+        /// The pod, as assumed.
+        pod: Arc<Pod>,
+    },
     /// It reports a failed attempt; nothing depends on it.
     Report {
         /// What is said if it fails.

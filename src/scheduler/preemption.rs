@@ -1,35 +1,51 @@
-//! Carries out what DefaultPreemption has decided: the asynchronous preparation of a candidate.
+//! Carries out what DefaultPreemption has decided: gets the victims of a candidate out of the way.
 //!
-//! Mirrors `prepareCandidateAsync` of `pkg/scheduler/framework/preemption/executor.go` (KEP-4832). All victims but
-//! the last go at once; the last one goes when they are gone, so that the preemptor's gate can tell an eviction
-//! that is under way from one that is over.
+//! Mirrors `pkg/scheduler/framework/preemption/executor.go` (KEP-4832). As a rule that goes on beside the attempts:
+//! all victims but the last go first; the last one goes when they are gone, so that the preemptor's gate can tell an
+//! eviction that is under way from one that is over. Without `SchedulerAsyncPreemption` the attempt waits for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::api::objects::{Pod, PodCondition};
-use crate::api::{Str, Uid};
+use crate::api::{Str, Time, Uid};
 use crate::framework::preemption::{Candidate, PendingVictim};
 
 use super::Scheduler;
 use super::cycle::BindingStage;
-use super::effect::{ApiFailure, ApiFailureReason, EffectKind};
+use super::effect::{ApiFailure, ApiFailureReason, EffectId, EffectKind};
 use super::failure::is_new_condition;
 use super::pending::PendingEffect;
+use super::turns::Turns;
 use super::view::ObjectEvent;
 
 /// A preemption that is under way.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PreemptionRun {
-    preemptor: Arc<Pod>,
+    pub(super) preemptor: Arc<Pod>,
     node: Str,
     plugin: Str,
-    /// Victims that have not been dealt with, the last one at the end.
-    waiting: Vec<Arc<Pod>>,
+    /// Whether the attempt goes on meanwhile.
+    pub(super) is_async: bool,
+    /// Victims that go first and have not been dealt with.
+    first: VecDeque<Arc<Pod>>,
+    /// The victim that goes when all others are gone.
+    last: Option<Arc<Pod>>,
     /// Victims that are being dealt with.
     active: BTreeMap<Uid, Victim>,
-    has_failed: bool,
+    /// Nominations that are being cleared.
+    clearing: Vec<EffectId>,
+    /// Less important pods whose nominations are to be cleared after those.
+    to_clear: VecDeque<Arc<Pod>>,
+    /// Whether the nominations have been looked at.
+    is_cleared: bool,
+    /// What the first victim that could not be got out of the way said.
+    failure: Option<String>,
+    /// Whether the preemptor is to be tried again at once, since no event may come that would wake it.
+    has_trouble: bool,
     is_started: bool,
+    /// Since when the next victim's turn has come.
+    pub(super) ready_since: Option<Time>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -39,28 +55,55 @@ struct Victim {
     is_deleting: bool,
 }
 
+impl PreemptionRun {
+    fn is_blocked(&self, parallelism: usize) -> bool {
+        !self.clearing.is_empty() || self.active.len() >= parallelism.max(1)
+    }
+
+    /// Whether a victim can be dealt with now.
+    fn has_turn(&self, parallelism: usize) -> bool {
+        self.is_started
+            && self.failure.is_none()
+            && !self.is_blocked(parallelism)
+            && (!self.first.is_empty() || self.active.is_empty() && self.last.is_some())
+    }
+}
+
 impl Scheduler {
-    /// Takes a candidate over. The preemptor is gated from now on; the calls begin when its attempt is over.
-    pub(super) fn prepare_candidate_async(&mut self, preemptor: Arc<Pod>, candidate: Candidate, plugin: Str) {
-        let victims: Vec<Arc<Pod>> = candidate
-            .victims
-            .pods
-            .iter()
-            .filter(|victim| !victim.pod.is_terminating())
-            .map(|victim| Arc::clone(&victim.pod))
-            .collect();
-        if victims.is_empty() {
-            return;
+    /// Takes a candidate over. The calls begin when the attempt is over, and the preemptor is gated until they have
+    /// ended; or else the attempt waits for them.
+    pub(super) fn prepare_candidate(
+        &mut self,
+        preemptor: Arc<Pod>,
+        candidate: Candidate,
+        plugin: Str,
+        is_async: bool,
+    ) {
+        let victims = candidate.victims.pods.iter().map(|victim| &victim.pod);
+        let mut first: VecDeque<Arc<Pod>> =
+            victims.filter(|victim| !victim.is_terminating()).cloned().collect();
+        let last = if is_async { first.pop_back() } else { None };
+        if is_async {
+            if last.is_none() {
+                return;
+            }
+            self.world.preemption.preempting.insert(preemptor.uid().clone());
         }
-        self.world.preemption.preempting.insert(preemptor.uid().clone());
         self.preemption_runs.push(PreemptionRun {
             preemptor,
             node: candidate.node_name,
             plugin,
-            waiting: victims,
+            is_async,
+            first,
+            last,
             active: BTreeMap::new(),
-            has_failed: false,
+            clearing: Vec::new(),
+            to_clear: VecDeque::new(),
+            is_cleared: false,
+            failure: None,
+            has_trouble: false,
             is_started: false,
+            ready_since: None,
         });
     }
 
@@ -69,70 +112,149 @@ impl Scheduler {
         while let Some(index) = self.preemption_runs.iter().position(|run| !run.is_started) {
             let mut run = self.preemption_runs.remove(index);
             run.is_started = true;
-            self.clear_lower_nominations(&run);
-            let last = run.waiting.pop();
-            let first_ones = std::mem::take(&mut run.waiting);
-            run.waiting.extend(last);
-            for victim in first_ones {
-                self.preempt_pod(&mut run, victim);
+            if run.is_async {
+                self.clear_lower_nominations(&mut run);
             }
             self.go_on_with(run, index);
         }
     }
 
     /// Less important pods that are nominated to the node may not fit any more and look elsewhere.
-    fn clear_lower_nominations(&mut self, run: &PreemptionRun) {
+    fn clear_lower_nominations(&mut self, run: &mut PreemptionRun) {
         use crate::framework::PodNominator as _;
-        let lower: Vec<Arc<Pod>> = self
+        run.is_cleared = true;
+        run.to_clear = self
             .world
             .nominator
             .nominated_pods_for_node(&run.node)
             .iter()
             .filter(|other| other.pod.priority() < run.preemptor.priority())
+            .filter(|other| !other.pod.status.nominated_node_name.is_empty())
             .map(|other| Arc::clone(&other.pod))
             .collect();
-        for pod in lower {
-            if pod.status.nominated_node_name.is_empty() {
-                continue;
-            }
-            let id = self.emit(EffectKind::PatchPodStatus {
-                pod: pod.key(),
-                uid: pod.uid().clone(),
-                condition: None,
-                nominated_node_name: Some(Str::from("")),
-            });
-            self.pending_effects.insert(id, PendingEffect::ClearNomination);
+        self.clear_next_nomination(run);
+    }
+
+    fn clear_next_nomination(&mut self, run: &mut PreemptionRun) {
+        let Some(pod) = run.to_clear.pop_front() else { return };
+        let id = self.emit(EffectKind::PatchPodStatus {
+            pod: pod.key(),
+            uid: pod.uid().clone(),
+            condition: None,
+            nominated_node_name: Some(Str::from("")),
+            base: pod,
+        });
+        run.clearing.push(id);
+        let preemptor = run.preemptor.uid().clone();
+        self.pending_effects.insert(id, PendingEffect::ClearNomination { preemptor });
+    }
+
+    /// The outcome of clearing a nomination.
+    pub(super) fn nomination_cleared(
+        &mut self,
+        id: EffectId,
+        preemptor: &Uid,
+        result: Result<(), ApiFailure>,
+    ) {
+        let Some(index) = self.preemption_runs.iter().position(|run| run.preemptor.uid() == preemptor) else {
+            return;
+        };
+        let mut run = self.preemption_runs.remove(index);
+        run.clearing.retain(|known| *known != id);
+        if let Err(failure) = result {
+            self.note_problem(&format!("clearing a nomination: {failure}"));
+            run.has_trouble = true;
+        }
+        self.clear_next_nomination(&mut run);
+        self.go_on_with(run, index);
+    }
+
+    /// Does what can be done now. When nothing is left, the preemption is over.
+    fn go_on_with(&mut self, mut run: PreemptionRun, index: usize) {
+        let parallelism = self.options.parallelism;
+        if run.is_started && run.clearing.is_empty() && run.first.is_empty() && run.active.is_empty() {
+            self.note_last_victim(&run);
+        }
+        let is_own_turn = self.options.turns == Turns::AtOnce || !run.is_async;
+        while is_own_turn && run.has_turn(parallelism) {
+            self.preempt_next(&mut run);
+        }
+        if !run.has_turn(parallelism) {
+            run.ready_since = None;
+        } else if run.ready_since.is_none() {
+            run.ready_since = Some(self.world.now);
+        }
+        let has_victims = run.failure.is_none() && !(run.first.is_empty() && run.last.is_none());
+        let is_over = run.is_started && run.active.is_empty() && run.clearing.is_empty() && !has_victims;
+        if !is_over {
+            self.preemption_runs.insert(index.min(self.preemption_runs.len()), run);
+            return;
+        }
+        if !run.is_async {
+            return self.end_preemption_within_attempt(run, index);
+        }
+        let uid = run.preemptor.uid();
+        self.world.preemption.preempting.remove(uid);
+        self.world.preemption.last_victims_pending_preemption.remove(uid);
+        if run.has_trouble || run.failure.is_some() {
+            // Without the evictions no event may come that would wake it.
+            let env = self.world.queue_env();
+            self.queue.activate(&env, &[Arc::clone(&run.preemptor)]);
         }
     }
 
-    /// When nothing is under way any more, the last victim follows, or the preemption is over.
-    fn go_on_with(&mut self, mut run: PreemptionRun, index: usize) {
-        if run.active.is_empty()
-            && !run.has_failed
-            && let Some(last) = run.waiting.pop()
-        {
-            self.world.preemption.last_victims_pending_preemption.insert(
-                run.preemptor.uid().clone(),
-                PendingVictim {
-                    namespace: last.metadata.namespace.clone(),
-                    name: last.metadata.name.clone(),
-                    uid: last.uid().clone(),
-                },
-            );
-            self.preempt_pod(&mut run, last);
+    /// Within an attempt the nominations are cleared when the victims are out of the way.
+    fn end_preemption_within_attempt(&mut self, mut run: PreemptionRun, index: usize) {
+        if let Some(failure) = run.failure {
+            return self.resume_after_preemption(Err(failure));
         }
-        if run.active.is_empty() && (run.waiting.is_empty() || run.has_failed) {
-            let uid = run.preemptor.uid();
-            self.world.preemption.preempting.remove(uid);
-            self.world.preemption.last_victims_pending_preemption.remove(uid);
-            if run.has_failed {
-                // Without the evictions no event may come that would wake it.
-                let env = self.world.queue_env();
-                self.queue.activate(&env, &[Arc::clone(&run.preemptor)]);
+        if !run.is_cleared {
+            self.clear_lower_nominations(&mut run);
+            if !run.clearing.is_empty() {
+                self.preemption_runs.insert(index.min(self.preemption_runs.len()), run);
+                return;
             }
-        } else {
-            self.preemption_runs.insert(index.min(self.preemption_runs.len()), run);
         }
+        self.resume_after_preemption(Ok(()));
+    }
+
+    /// All others are gone: from now on the preemptor's gate looks at the last victim.
+    fn note_last_victim(&mut self, run: &PreemptionRun) {
+        let Some(last) = run.last.as_ref().filter(|_| run.failure.is_none()) else { return };
+        self.world.preemption.last_victims_pending_preemption.insert(
+            run.preemptor.uid().clone(),
+            PendingVictim {
+                namespace: last.metadata.namespace.clone(),
+                name: last.metadata.name.clone(),
+                uid: last.uid().clone(),
+            },
+        );
+    }
+
+    fn preempt_next(&mut self, run: &mut PreemptionRun) {
+        let victim = run.first.pop_front();
+        let Some(victim) = victim.or_else(|| if run.active.is_empty() { run.last.take() } else { None })
+        else {
+            return;
+        };
+        self.preempt_pod(run, victim);
+        if run.first.is_empty() && run.active.is_empty() {
+            self.note_last_victim(run);
+        }
+    }
+
+    /// The next victim of that preemptor has its turn.
+    pub(super) fn preempt_in_turn(&mut self, preemptor: &Uid) {
+        let parallelism = self.options.parallelism;
+        let mut runs = self.preemption_runs.iter();
+        let Some(index) = runs.position(|run| run.preemptor.uid() == preemptor && run.has_turn(parallelism))
+        else {
+            return;
+        };
+        let mut run = self.preemption_runs.remove(index);
+        run.ready_since = None;
+        self.preempt_next(&mut run);
+        self.go_on_with(run, index);
     }
 
     /// Gets one victim out of the way: a waiting pod is turned down, one in PreBind is cancelled, both without a
@@ -166,6 +288,7 @@ impl Scheduler {
                 uid: victim.uid().clone(),
                 condition: Some(condition),
                 nominated_node_name: None,
+                base: Arc::clone(&victim),
             }
         };
         self.emit_for_victim(run, kind, victim.uid());
@@ -220,7 +343,7 @@ impl Scheduler {
                 Err(failure) if failure.reason == ApiFailureReason::NotFound => {}
                 Err(failure) => {
                     self.note_problem(&format!("preempting pod {}: {failure}", entry.pod.key()));
-                    run.has_failed = true;
+                    run.failure.get_or_insert_with(|| failure.to_string());
                 }
             }
         }

@@ -9,15 +9,13 @@ use std::sync::Arc;
 use crate::api::Str;
 use crate::config::Gate;
 use crate::framework::extender::Extender;
-use crate::framework::{
-    Code, Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, Status,
-};
+use crate::framework::{Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, Status};
 
 use crate::plugins::dynamic_resources::node_allocatable_claim_statuses;
 
 use super::Scheduler;
 use super::batch::RankedNode;
-use super::cycle::{Cycle, Failure};
+use super::cycle::{Cycle, Failure, Suspended};
 use super::trace::{
     CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PostFilterTrace, ScoreTrace, SelectionReason,
     SelectionTrace,
@@ -35,6 +33,8 @@ enum Next {
     Phase(Phase),
     /// It has failed.
     Failed(Failure, NominatingInfo),
+    /// It has failed, and ends when room is made.
+    Suspended(NominatingInfo),
     /// The scheduling cycle is over and the binding cycle begins.
     Bind,
 }
@@ -83,6 +83,10 @@ impl Scheduler {
             }
             Next::Failed(failure, nominating_info) => {
                 self.handle_scheduling_failure(cycle, failure, &nominating_info);
+                self.start_preemptions();
+            }
+            Next::Suspended(nominating_info) => {
+                self.suspended = Some(Suspended { cycle, nominating_info });
                 self.start_preemptions();
             }
             Next::Bind => self.begin_binding_cycle(cycle),
@@ -228,6 +232,7 @@ impl Scheduler {
             by_extenders: BTreeMap::new(),
             start_index: self.next_start_node_index,
             n_to_find: 0,
+            node_hint: cycle.node_hint.clone(),
             nominated_node: None,
         };
         if cycle.trace.is_some() {
@@ -314,7 +319,7 @@ impl Scheduler {
         if !self.options.is_batching || !self.world.extenders.is_empty() || !framework.can_sign_pods() {
             return;
         }
-        cycle.signature = framework.sign_pod(&self.world.handle(framework), cycle.queued.pod());
+        cycle.signature = framework.sign_pod(&self.world.handle(framework), &cycle.queued.signed_pod);
         let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
         cycle.node_hint = batch.node_hint(
             &self.world,
@@ -392,9 +397,6 @@ impl Scheduler {
         let handle = self.world.handle(framework);
         let start = start.checked_rem(n).unwrap_or(0);
         for i in (start..n).chain(0..start) {
-            if feasible.len() == n_to_find {
-                break;
-            }
             let position = match positions {
                 None => i,
                 Some(positions) => positions.get(i).copied().unwrap_or(usize::MAX),
@@ -410,6 +412,11 @@ impl Scheduler {
             } else {
                 Status::SUCCESS
             };
+            // As upstream, it is the first node too many that ends the search: what is turned down before it counts as
+            // looked at.
+            if status.is_success() && feasible.len() == n_to_find {
+                break;
+            }
             if let Some(verdict) = evidence.verdicts.get_mut(position) {
                 *verdict = if status.is_success() {
                     NodeVerdict::Feasible
@@ -470,7 +477,23 @@ impl Scheduler {
         cycle.note(|trace| {
             trace.post_filter = Some(PostFilterTrace { verdicts, nominated_node, evidence });
         });
+        if self.preemption_runs.iter().any(|run| !run.is_async) {
+            return Next::Suspended(nominating_info);
+        }
         Next::Failed(Failure::Fit(self.fit_error(cycle)), nominating_info)
+    }
+
+    /// The victims are out of the way, or cannot be got there: the attempt ends.
+    pub(super) fn resume_after_preemption(&mut self, evicted: Result<(), String>) {
+        let Some(Suspended { mut cycle, mut nominating_info }) = self.suspended.take() else { return };
+        if let Err(reason) = evicted {
+            // What DefaultPreemption makes of it.
+            cycle.diagnosis.post_filter_msg = format!("preemption: {reason}");
+            nominating_info = NominatingInfo::Noop;
+        }
+        let fit_error = self.fit_error(&mut cycle);
+        self.handle_scheduling_failure(cycle, Failure::Fit(fit_error), &nominating_info);
+        self.is_driving = false;
     }
 
     fn pre_score(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
@@ -648,16 +671,24 @@ fn assumed_and_host(cycle: &Cycle) -> (Arc<crate::framework::PodInfo>, Str) {
 }
 
 /// How a rejection at Reserve or Permit is reported: as a pod that fits on none of one node.
-pub(super) fn rejection_on_host(host: &Str, status: Status) -> Failure {
+fn rejection_on_host(host: &Str, status: Status) -> Failure {
     if !status.is_rejected() {
         return Failure::Status(status);
     }
     let mut diagnosis = Diagnosis { node_to_status: NodeToStatus::new(), ..Diagnosis::default() };
-    if status.code() == Code::Pending {
-        diagnosis.pending_plugins = BTreeSet::from([Str::from(status.plugin())]);
-    } else {
-        diagnosis.unschedulable_plugins = BTreeSet::from([Str::from(status.plugin())]);
-    }
+    diagnosis.add_plugin_status(&status);
+    fit_error_on_host(host, status, diagnosis)
+}
+
+/// The same for a pod that has waited at Permit. Who turned it down may be nobody in particular.
+pub(super) fn rejection_while_waiting(host: &Str, status: Status) -> Failure {
+    let unschedulable_plugins = BTreeSet::from([Str::from(status.plugin())]);
+    let diagnosis =
+        Diagnosis { node_to_status: NodeToStatus::new(), unschedulable_plugins, ..Diagnosis::default() };
+    fit_error_on_host(host, status, diagnosis)
+}
+
+fn fit_error_on_host(host: &Str, status: Status, mut diagnosis: Diagnosis) -> Failure {
     diagnosis.node_to_status.set(host.clone(), status);
     Failure::Fit(FitError { num_all_nodes: 1, diagnosis })
 }

@@ -121,6 +121,8 @@ pub struct FilterTrace {
     pub start_index: usize,
     /// After how many feasible nodes the search ends.
     pub n_to_find: usize,
+    /// The node that the ranking of the last attempt proposed.
+    pub node_hint: Option<Str>,
     /// Whether the pod's nominated node passed, so that no other node was looked at.
     pub nominated_node: Option<Str>,
 }

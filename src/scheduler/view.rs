@@ -11,6 +11,7 @@ use crate::api::{Duration, NamespacedName, Str, Time};
 use crate::framework::NodeInfo;
 
 use super::trace::{CycleOutcome, CycleTrace, Phase};
+use crate::queue::QueueMove;
 
 /// A pod in one of the three queues.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct QueueRow {
     pub backoff_duration: Option<Duration>,
     /// Whether it backs off because of an error rather than a rejection.
     pub is_error_backoff: bool,
+    /// Errors in a row.
+    pub consecutive_errors: u32,
     /// The PreEnqueue plugin that holds it.
     pub gated_by: Option<Str>,
     /// The plugins that turned it down.
@@ -106,6 +109,8 @@ pub struct QueueMoveLine {
     pub pod: NamespacedName,
     /// In a person's words, such as `to activeQ by NodeAdd (NodeResourcesFit: Queue)`.
     pub text: String,
+    /// What it was.
+    pub entry: QueueMove,
 }
 
 /// How many there are of what.

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use crate::api::objects::Pod;
 use crate::api::{Str, Time, Uid};
+use crate::framework::runtime::waiting_pods::WaitingPods;
 use crate::framework::{NodeInfo, QueuedPodInfo};
 use crate::queue::QueueName;
 
 use super::Scheduler;
 use super::cycle::BindingStage;
 use super::trace::{CycleTrace, Phase};
-use super::view::{BindingRow, Counts, QueueRow, View, WaitingRow};
+use super::view::{BindingRow, Counts, QueueMoveLine, QueueRow, View, WaitingRow};
 
 impl Scheduler {
     /// The scheduler as a person sees it now. Costs time in proportion to pending pods and nodes, so a driver makes
@@ -80,6 +82,49 @@ impl Scheduler {
         }
     }
 
+    /// The pods whose attempts are not over, in the order in which they were popped.
+    pub fn in_flight_pods(&self) -> Vec<Arc<Pod>> {
+        let pending = self.queue.pending_pods(self.world.now);
+        pending.in_flight.into_iter().map(|in_flight| in_flight.pod).collect()
+    }
+
+    /// The pods that count on a node and are not bound to it yet.
+    pub fn assumed_pods(&self) -> impl Iterator<Item = &Arc<Pod>> {
+        let pods = self.cache.nodes().flat_map(|node| node.pods()).map(|info| &info.pod);
+        pods.filter(|pod| self.cache.is_assumed_pod(pod))
+    }
+
+    /// The nominations: node and pod.
+    pub fn nominations(&self) -> impl Iterator<Item = (&Str, &Arc<Pod>)> {
+        self.world.nominator.iter().map(|(node, info)| (node, &info.pod))
+    }
+
+    /// Whether the cache has a node of that name, or pods that are on it.
+    pub fn caches_node(&self, name: &Str) -> bool {
+        self.cache.has_entry(name)
+    }
+
+    /// The pods that wait at Permit.
+    pub fn waiting_pods(&self) -> &WaitingPods {
+        &self.world.waiting_pods
+    }
+
+    /// What comes next in the attempt under way.
+    pub fn next_phase_of_attempt(&self) -> Option<Phase> {
+        self.cycle.as_ref().map(|cycle| cycle.next)
+    }
+
+    /// How many moves between queues there have been.
+    pub fn n_moves(&self) -> u64 {
+        self.journal.n_moves
+    }
+
+    /// The moves between queues after the first `n` there were; the oldest of very many are lost.
+    pub fn moves_after(&self, n: u64) -> impl Iterator<Item = &QueueMoveLine> {
+        let n_new = usize::try_from(self.journal.n_moves.saturating_sub(n)).unwrap_or(usize::MAX);
+        self.journal.moves.iter().skip(self.journal.moves.len().saturating_sub(n_new))
+    }
+
     /// Attempts, binds and evictions so far; the other counts are those of a view.
     pub fn counts(&self) -> Counts {
         self.counts
@@ -92,7 +137,7 @@ impl Scheduler {
 
     /// How many pods wait to be scheduled, those under way included.
     pub fn n_pending(&self) -> usize {
-        self.n_queued() + self.binding_cycles.len() + usize::from(self.cycle.is_some())
+        self.n_queued() + self.binding_cycles.len() + usize::from(self.is_in_cycle())
     }
 
     fn n_queued(&self) -> usize {
@@ -104,7 +149,7 @@ impl Scheduler {
 
     /// Whether something will go on as time passes: an attempt, a binding, a backoff, a wait at Permit, a preemption.
     pub fn is_moving(&self) -> bool {
-        self.cycle.is_some()
+        self.is_in_cycle()
             || !self.binding_cycles.is_empty()
             || !self.preemption_runs.is_empty()
             || !self.pending_effects.is_empty()
@@ -130,7 +175,8 @@ impl Scheduler {
     /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else
     /// of the newest.
     fn current_trace(&self) -> Option<Arc<CycleTrace>> {
-        let under_way = self.cycle.as_ref().and_then(|cycle| cycle.trace.as_ref());
+        let cycle = self.cycle.as_ref().or_else(|| Some(&self.suspended.as_ref()?.cycle));
+        let under_way = cycle.and_then(|cycle| cycle.trace.as_ref());
         if let Some(trace) = under_way {
             return Some(Arc::new((**trace).clone()));
         }
@@ -154,6 +200,7 @@ impl Scheduler {
             backoff_expiration: None,
             backoff_duration: None,
             is_error_backoff: false,
+            consecutive_errors: info.consecutive_errors_count,
             gated_by: Some(&info.gating_plugin).filter(|plugin| !plugin.is_empty()).cloned(),
             unschedulable_plugins: info.unschedulable_plugins.iter().cloned().collect(),
             pending_plugins: info.pending_plugins.iter().cloned().collect(),
@@ -177,7 +224,9 @@ impl Scheduler {
                 node: binding.host.clone(),
                 since: binding.since,
                 phase: match binding.stage {
-                    BindingStage::Begin | BindingStage::WaitOnPermit => Phase::WaitOnPermit,
+                    BindingStage::Begin | BindingStage::NominationCalled | BindingStage::WaitOnPermit => {
+                        Phase::WaitOnPermit
+                    }
                     BindingStage::PreBind => Phase::PreBind,
                     BindingStage::Bind | BindingStage::BindCalled => Phase::Bind,
                     BindingStage::PostBind => Phase::PostBind,

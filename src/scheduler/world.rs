@@ -11,7 +11,9 @@ use crate::framework::extender::Extender;
 use crate::framework::pod_group::PodGroupStates;
 use crate::framework::preemption::PreemptionState;
 use crate::framework::runtime::waiting_pods::WaitingPods;
-use crate::framework::{Answers, Framework, Handle, HandleRequest, PluginStates, RequestOptions, Snapshot};
+use crate::framework::{
+    Answers, Framework, Handle, HandleRequest, PluginStates, RequestOptions, Snapshot, TieBreak,
+};
 use crate::queue::{Nominator, QueueEnv, QueueProfile};
 
 /// The readable part of the scheduler.
@@ -27,6 +29,7 @@ pub(super) struct World {
     pub extenders: Arc<Vec<Extender>>,
     pub states: PluginStates,
     pub answers: RefCell<Answers>,
+    pub tie_break: TieBreak,
     pub rng: RefCell<Rng>,
     pub requests: RefCell<Vec<HandleRequest>>,
     pub profiles: Arc<BTreeMap<Str, QueueProfile>>,
@@ -41,6 +44,7 @@ impl World {
         profiles: BTreeMap<Str, QueueProfile>,
         extenders: Vec<Extender>,
         seed: u64,
+        tie_break: TieBreak,
         request_options: RequestOptions,
     ) -> Self {
         let mut states = PluginStates::default();
@@ -58,6 +62,7 @@ impl World {
             extenders: Arc::new(extenders),
             states,
             answers: RefCell::default(),
+            tie_break,
             rng: RefCell::new(Rng::new(seed)),
             requests: RefCell::new(Vec::new()),
             profiles: Arc::new(profiles),
@@ -80,6 +85,7 @@ impl World {
             extenders: &self.extenders,
             states: &self.states,
             answers: &self.answers,
+            tie_break: self.tie_break,
             rng: &self.rng,
             requests: &self.requests,
         }

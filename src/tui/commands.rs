@@ -111,8 +111,8 @@ pub const COMMANDS: &[CommandInfo] = &[
     command("apply", "FILE", "Add the objects of a manifest", &[], apply),
     command(
         "delete",
-        "[pod NS/NAME | node NAME]",
-        "Delete a pod or a node, after asking once",
+        "[pod NS/NAME | node NAME | KIND NS/NAME]",
+        "Delete a pod, a node or another object, after asking once",
         &[Word::Kind],
         delete,
     ),
@@ -474,7 +474,36 @@ fn delete(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, String> {
         },
         ["pod" | "po" | "pods", name] => Ok(confirm_pod(find_pod(name, cx))),
         ["node" | "no" | "nodes", name] => Ok(confirm_node(&Str::from(*name), cx)),
+        [kind, name] => match kind_named(kind) {
+            Some(kind) => Ok(confirm_object(kind, name)),
+            None => Err(usage("delete")),
+        },
         _ => Err(usage("delete")),
+    }
+}
+
+/// The kind that kubectl knows under that name.
+fn kind_named(word: &str) -> Option<Kind> {
+    match word {
+        "pvc" => Some(Kind::PersistentVolumeClaim),
+        "pv" => Some(Kind::PersistentVolume),
+        "sc" => Some(Kind::StorageClass),
+        "ns" => Some(Kind::Namespace),
+        "pdb" => Some(Kind::PodDisruptionBudget),
+        _ => {
+            let word = word.to_lowercase();
+            let is_it = |kind: &&Kind| word == kind.resource() || word == kind.as_str().to_lowercase();
+            Kind::ALL.iter().find(is_it).copied()
+        }
+    }
+}
+
+fn confirm_object(kind: Kind, name: &str) -> Deed {
+    let key = if kind.is_namespaced() { pod_name(name) } else { NamespacedName::cluster(name) };
+    Deed::Confirm {
+        question: format!("Delete {} {key}?", kind.as_str().to_lowercase()),
+        detail: "A claim stays as long as pods on nodes use it.".to_owned(),
+        command: SessionCommand::Edit(Edit::Delete { kind, key }),
     }
 }
 
@@ -615,6 +644,11 @@ mod tests {
     fn deletions_are_asked_for() {
         let deed = read("delete node a-1", None).unwrap();
         assert!(matches!(deed, Deed::Confirm { question, .. } if question == "Delete node a-1?"));
+        let key = NamespacedName::new("shop", "data");
+        assert_eq!(edit("delete pvc shop/data"), Edit::Delete { kind: Kind::PersistentVolumeClaim, key });
+        let key = NamespacedName::cluster("fast");
+        assert_eq!(edit("delete storageclass fast"), Edit::Delete { kind: Kind::StorageClass, key });
+        assert!(read("delete thing x", None).is_err());
     }
 
     #[test]

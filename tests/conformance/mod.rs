@@ -7,6 +7,7 @@
 mod archive;
 mod compare;
 mod profiles;
+mod runs;
 
 use std::collections::BTreeMap;
 
@@ -38,7 +39,16 @@ const NOT_BUILT: usize = 19;
 fn decisions_are_those_of_kube_scheduler() {
     let folder = std::env::var_os("SCHEDSCOPE_GOLDEN");
     let cases = match &folder {
-        Some(folder) => archive::read_folder(folder.as_ref()),
+        Some(folder) => {
+            let mut cases = archive::read_folder(folder.as_ref());
+            cases.retain(|_, files| {
+                files.contains_key("decisions.jsonl") || !files.contains_key("script.txt")
+            });
+            if cases.is_empty() {
+                return;
+            }
+            cases
+        }
         None => {
             let mut cases = archive::read_packed("decide.tar.zst");
             cases.extend(archive::read_packed("extenders.tar.zst"));

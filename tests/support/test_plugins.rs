@@ -2,14 +2,14 @@
 //!
 //! Written against the public plugin interface, as somebody outside would. Annotations begin with
 //! `test.schedscope.dev/`; a value may be a list `a,b,c`, of which the first call takes the first, the second the
-//! second, and all later ones the last.
+//! second, and all later ones the last. What takes time is due at a whole millisecond.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use schedscope::api::objects::Pod;
 use schedscope::api::{Duration, Object, Str, Time};
-use schedscope::framework::runtime::Registry;
+use schedscope::framework::runtime::{Registry, RegistryError};
 use schedscope::framework::{
     ActionType, ClusterEvent, ClusterEventWithHint, Code, CycleState, EnqueueExtensions, EventResource,
     Handle, PermitPlugin, Plugin, PodInfo, PostBindPlugin, PreBindPlugin, PreBindPreFlightResult,
@@ -30,7 +30,7 @@ impl Calls {
     /// The value that this call takes.
     fn next(&self, pod: &Pod, annotation: &str) -> Option<String> {
         let values = pod.metadata.annotations.get(format!("{PREFIX}{annotation}").as_str())?;
-        let mut counts = self.counts.lock().unwrap();
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry((pod.uid().to_string(), annotation.to_owned())).or_default();
         let values: Vec<&str> = values.split(',').collect();
         let value = values.get(*count).or(values.last()).map(|value| (*value).to_owned());
@@ -41,36 +41,34 @@ impl Calls {
     fn tell(&self, pod: &Pod, point: &str, plugin: &str, node: &str, result: Option<&str>) {
         if pod.metadata.annotations.keys().any(|key| key.starts_with(PREFIX)) {
             let result = result.map(|result| format!(": {result}")).unwrap_or_default();
-            self.lines.lock().unwrap().push(format!("plugin {} {point} {plugin} {node}{result}", pod.key()));
+            let line = format!("plugin {} {point} {plugin} {node}{result}", pod.key());
+            self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         }
     }
 
     /// The calls since the last time somebody asked, as lines.
     pub fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.lines.lock().unwrap())
+        std::mem::take(&mut *self.lines.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// Adds the test plugins to a registry.
-pub fn register(registry: &mut Registry, calls: &Calls) {
+///
+/// # Errors
+/// If a plugin of one of their names is there already.
+pub fn register(registry: &mut Registry, calls: &Calls) -> Result<(), RegistryError> {
     for name in ["TestReserveA", "TestReserveB"] {
         let calls = calls.clone();
-        registry
-            .register(name, move |_, _| Ok(Arc::new(TestReserve { name, calls: calls.clone() })))
-            .unwrap();
+        registry.register(name, move |_, _| Ok(Arc::new(TestReserve { name, calls: calls.clone() })))?;
     }
     for name in ["TestPermitA", "TestPermitB"] {
         let calls = calls.clone();
-        registry.register(name, move |_, _| Ok(Arc::new(TestPermit { name, calls: calls.clone() }))).unwrap();
+        registry.register(name, move |_, _| Ok(Arc::new(TestPermit { name, calls: calls.clone() })))?;
     }
     let pre_bind = calls.clone();
-    registry
-        .register("TestPreBind", move |_, _| Ok(Arc::new(TestPreBind { calls: pre_bind.clone() })))
-        .unwrap();
+    registry.register("TestPreBind", move |_, _| Ok(Arc::new(TestPreBind { calls: pre_bind.clone() })))?;
     let post_bind = calls.clone();
-    registry
-        .register("TestPostBind", move |_, _| Ok(Arc::new(TestPostBind { calls: post_bind.clone() })))
-        .unwrap();
+    registry.register("TestPostBind", move |_, _| Ok(Arc::new(TestPostBind { calls: post_bind.clone() })))
 }
 
 fn status(plugin: &str, value: &str) -> Status {
@@ -254,7 +252,8 @@ impl PreBindPlugin for TestPreBind {
                     return self.end(pod, node, &value, &value, status(Self::NAME, &value));
                 };
                 self.calls.tell(&pod.pod, "PreBind", Self::NAME, node, Some(&value));
-                let slow = SlowPreBind { until: handle.now + parse_duration(duration), value };
+                let now = Time::from_nanos(handle.now.as_nanos() / 1_000_000 * 1_000_000);
+                let slow = SlowPreBind { until: now + parse_duration(duration), value };
                 state.write(Self::NAME, slow.clone());
                 slow
             }

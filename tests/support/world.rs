@@ -36,7 +36,7 @@ profiles:
 /// The profiles of a configuration, with the test plugins at hand.
 pub fn frameworks(config: Option<&str>, calls: &Calls, gates: &FeatureGates) -> Vec<Framework> {
     let mut registry = in_tree_registry();
-    register(&mut registry, calls);
+    register(&mut registry, calls).unwrap();
     let options = LoadOptions { gates, has_plugin: &|name| registry.contains(name) };
     let config = match config {
         Some(text) => SchedulerConfig::load(text, options).expect("a configuration"),

@@ -35,6 +35,7 @@ fn row(name: &str) -> QueueRow {
         backoff_expiration: None,
         backoff_duration: None,
         is_error_backoff: false,
+        consecutive_errors: 0,
         gated_by: None,
         unschedulable_plugins: vec![Str::from("NodeResourcesFit")],
         pending_plugins: Vec::new(),

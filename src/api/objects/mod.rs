@@ -9,6 +9,7 @@ mod node;
 mod pod;
 mod policy;
 mod scheduling;
+mod storage;
 mod workloads;
 
 pub use devices::{
@@ -39,6 +40,14 @@ pub use policy::{
 pub use scheduling::{
     BasicSchedulingPolicy, GangSchedulingPolicy, PodGroup, PodGroupSchedulingConstraints,
     PodGroupSchedulingPolicy, PodGroupSpec, TopologyConstraint,
+};
+pub use storage::{
+    BETA_STORAGE_CLASS_ANNOTATION, CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec,
+    CSIPersistentVolumeSource, CSIStorageCapacity, MIGRATED_PLUGINS_ANNOTATION, ObjectReference,
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus,
+    PersistentVolumeSpec, PersistentVolumeStatus, StorageClass, TopologySelectorLabelRequirement,
+    TopologySelectorTerm, VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec,
+    VolumeAttachmentStatus, VolumeNodeAffinity, VolumeNodeResources,
 };
 pub use workloads::{LabelledSpec, ReplicaSet, ReplicationController, SelectingSpec, Service, StatefulSet};
 

@@ -45,6 +45,15 @@ impl Pod {
         !self.spec.node_name.is_empty()
     }
 
+    /// The names of the claims that its volumes refer to, one for each such volume. The claims of ephemeral volumes,
+    /// which are made for the pod, are not among them.
+    pub fn claim_names(&self) -> impl Iterator<Item = &str> {
+        let claims = self.spec.volumes.iter().filter_map(|volume| volume.get("persistentVolumeClaim"));
+        claims
+            .filter(|claim| !claim.is_null())
+            .map(|claim| claim.get("claimName").and_then(serde_json::Value::as_str).unwrap_or_default())
+    }
+
     /// Whether it has ended: such a pod does not exist for the scheduler.
     pub fn is_terminal(&self) -> bool {
         matches!(self.status.phase.as_str(), "Succeeded" | "Failed")

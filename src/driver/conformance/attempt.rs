@@ -61,7 +61,8 @@ impl Attempt<'_> {
         let pod = self.pod;
         bring_to_front(&mut scheduler, &pod.pod)?;
         let mut before = scheduler.clone();
-        let mut run = Run { scheduler, stage: self.stage.cloned(), effects: VecDeque::new() };
+        let mut run =
+            Run { scheduler, stage: self.stage.cloned(), effects: VecDeque::new(), evicted: Vec::new() };
         let trace = run.go_to_the_choice(decision, pod.uid())?;
         if trace.nodes().is_empty()
             && let CycleOutcome::Unschedulable { message, .. } = &trace.outcome
@@ -75,7 +76,9 @@ impl Attempt<'_> {
                 decision.message.clone_from(message);
                 decision.nominated_node = nominated_node.as_deref().unwrap_or_default().to_owned();
                 note_rejectors(decision, &run.scheduler, pod.uid());
-                decision.evicted = run.evict();
+                run.evict();
+                run.evicted.sort();
+                decision.evicted = run.evicted;
                 note_extenders(&mut asked, &trace);
                 if let Some(preemption) = self.preemption {
                     before.ask(&pod.pod.spec.scheduler_name, |handle, _| {
@@ -192,6 +195,8 @@ struct Run {
     stage: Option<Stage>,
     /// What the core has asked for besides calls to extenders.
     effects: VecDeque<Effect>,
+    /// The pods that were deleted on the way.
+    evicted: Vec<String>,
 }
 
 impl Run {
@@ -200,6 +205,10 @@ impl Run {
         loop {
             self.scheduler.handle(WALL_CLOCK, Input::Command(Command::NextPhase));
             self.call_extenders(decision)?;
+            if self.scheduler.is_in_cycle() && !self.scheduler.can_schedule() {
+                // The attempt waits until room is made (SchedulerAsyncPreemption is off).
+                self.evict();
+            }
             let trace = self.scheduler.view().cycle.filter(|trace| trace.uid() == uid);
             let trace = trace.ok_or(CaseError::NoAttempt)?;
             if trace.selection.is_some() || trace.outcome.is_final() {
@@ -227,9 +236,8 @@ impl Run {
         Ok(())
     }
 
-    /// Does what the core asks for, and answers that all went well: the pods that were deleted on the way.
-    fn evict(&mut self) -> Vec<String> {
-        let mut evicted = Vec::new();
+    /// Does what the core asks for, and answers that all went well.
+    fn evict(&mut self) {
         while let Some(Effect { id, kind }) =
             self.effects.pop_front().or_else(|| self.scheduler.poll_effect())
         {
@@ -239,15 +247,13 @@ impl Run {
             let input = match kind {
                 EffectKind::Write(write) => Input::Written { id, result: Ok(write.object) },
                 EffectKind::DeletePod { pod, .. } => {
-                    evicted.push(pod.to_string());
+                    self.evicted.push(pod.to_string());
                     Input::EffectDone { id, result: Ok(()) }
                 }
                 _ => Input::EffectDone { id, result: Ok(()) },
             };
             self.scheduler.handle(WALL_CLOCK, input);
         }
-        evicted.sort();
-        evicted
     }
 }
 

@@ -10,6 +10,7 @@ mod attempt;
 mod bench;
 mod decision;
 mod questions;
+pub mod run;
 mod stage;
 
 use std::collections::BTreeMap;

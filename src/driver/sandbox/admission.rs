@@ -14,6 +14,8 @@ use crate::api::objects::{
 use crate::api::{NamespacedName, Object, Quantity, Str, Time};
 
 use super::api::ApiError;
+use super::disk_defaults::default_pod_disks;
+use super::storage_defaults::default_storage;
 
 /// The scheduler that a pod gets which names none.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -29,10 +31,22 @@ const MILLI: i32 = -3;
 /// # Errors
 /// A pod that names a priority class which is not there.
 pub fn admit(object: Object, classes: &PriorityClasses<'_>, now: Time) -> Result<Object, ApiError> {
+    let mut object = admit_spec(object, classes, now)?;
+    if let Object::Pod(pod) = &mut object {
+        default_status(Arc::make_mut(pod), now);
+    }
+    Ok(object)
+}
+
+/// The same without what a server writes into the status of a new pod.
+///
+/// # Errors
+/// A pod that names a priority class which is not there.
+pub fn admit_spec(object: Object, classes: &PriorityClasses<'_>, now: Time) -> Result<Object, ApiError> {
     match object {
         Object::Pod(pod) => {
             let mut pod = Arc::unwrap_or_clone(pod);
-            default_pod(&mut pod, now);
+            default_pod(&mut pod);
             admit_priority(&mut pod, classes)?;
             Ok(pod.into())
         }
@@ -61,7 +75,7 @@ pub fn admit(object: Object, classes: &PriorityClasses<'_>, now: Time) -> Result
             default_slice(&mut slice, now);
             Ok(slice.into())
         }
-        other => Ok(other),
+        other => Ok(default_storage(other)),
     }
 }
 
@@ -172,7 +186,7 @@ fn default_node(node: &mut Node) {
     round_up(&mut status.allocatable);
 }
 
-fn default_pod(pod: &mut Pod, now: Time) {
+fn default_pod(pod: &mut Pod) {
     let spec = &mut pod.spec;
     for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
         default_requests(&mut container.resources);
@@ -196,8 +210,8 @@ fn default_pod(pod: &mut Pod, now: Time) {
     if spec.scheduler_name.is_empty() {
         spec.scheduler_name = Str::from(DEFAULT_SCHEDULER);
     }
+    default_pod_disks(pod);
     round_up_pod(pod);
-    default_status(pod, now);
 }
 
 /// A limit without a request is a request too.
@@ -290,7 +304,8 @@ fn raise(list: &mut ResourceList, to: ResourceList) {
     }
 }
 
-fn round_up(list: &mut ResourceList) {
+/// Brings amounts to the scale in which the API keeps them.
+pub(super) fn round_up(list: &mut ResourceList) {
     for amount in list.values_mut() {
         *amount = Quantity::round_up(*amount, MILLI);
     }

@@ -15,6 +15,7 @@ use crate::scheduler::input::{Command, Input};
 use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 
 use super::api::{ApiError, SandboxApi, WatchEvent};
+use super::controllers::{Controllers, Journal};
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
 const TICK: Duration = Duration::from_micros(1);
@@ -45,6 +46,8 @@ pub struct Simulator {
     /// Deeds that the core has asked for and that are not done.
     effects: VecDeque<Effect>,
     transport: Arc<dyn ExtenderTransport>,
+    /// Absent where only the scheduler acts.
+    controllers: Option<Controllers>,
     /// Notes about the operation under way, if somebody wants them.
     pub(super) notes: Option<Notes>,
 }
@@ -79,7 +82,8 @@ impl Simulator {
         let (pending, settled): (Vec<_>, Vec<_>) = api.objects().iter().partition(is_pending);
         let effects = VecDeque::new();
         let transport = Arc::new(NoTransport);
-        let mut simulator = Self { scheduler, api, now: start, start, effects, transport, notes: None };
+        let mut simulator =
+            Self { scheduler, api, now: start, start, effects, transport, controllers: None, notes: None };
         for object in settled {
             simulator.handle(Input::Added(object));
         }
@@ -96,6 +100,20 @@ impl Simulator {
     pub fn with_transport(mut self, transport: Arc<dyn ExtenderTransport>) -> Self {
         self.transport = transport;
         self
+    }
+
+    /// The same with controllers, who at once do what is to be done in the cluster.
+    #[must_use]
+    pub fn with_controllers(mut self, mut controllers: Controllers) -> Self {
+        controllers.start(&mut self.api, self.now);
+        self.controllers = Some(controllers);
+        self.settle();
+        self
+    }
+
+    /// What the controllers have done, if there are any.
+    pub fn controllers(&self) -> Option<&Journal> {
+        self.controllers.as_ref().map(Controllers::journal)
     }
 
     /// The scheduler.
@@ -167,15 +185,17 @@ impl Simulator {
     pub fn next_timeout(&self) -> Option<(Time, Str)> {
         let scheduler = self.scheduler.next_timeout_reason();
         let api = self.api.next_timeout().map(|at| (at, Str::from("a terminating pod is gone")));
-        match (scheduler, api) {
-            (Some(one), Some(other)) => Some(if other.0 <= one.0 { other } else { one }),
-            (one, other) => one.or(other),
-        }
+        let controllers = self.controllers.as_ref().and_then(Controllers::next_timeout);
+        // Of those at the same time the scheduler's is told of last.
+        [controllers, api, scheduler].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// Whether nothing will move but for the flush of pods that have waited too long.
     pub fn is_at_rest(&self) -> bool {
-        !self.scheduler.can_schedule() && !self.scheduler.is_moving() && self.api.next_timeout().is_none()
+        !self.scheduler.can_schedule()
+            && !self.scheduler.is_moving()
+            && self.api.next_timeout().is_none()
+            && !self.controllers.as_ref().is_some_and(Controllers::is_moving)
     }
 
     /// Moves time forward to `to`, with a stop wherever something happens by itself. `at_stop` is called at each
@@ -209,6 +229,9 @@ impl Simulator {
 
     fn let_time_pass(&mut self) {
         self.api.advance(self.now);
+        if let Some(controllers) = &mut self.controllers {
+            controllers.advance(&mut self.api, self.now);
+        }
         self.settle();
         self.input(Input::Timeout);
     }
@@ -223,6 +246,15 @@ impl Simulator {
         let said = match edit {
             Edit::Apply { source, text } => api.apply_text(source, text, now),
             Edit::DeletePod(key) => api.delete_pod_by_name(key, now),
+            Edit::Delete { kind, key } => {
+                let deleted = api.delete(*kind, key, now);
+                self.settle();
+                // By now the controllers have let go of what is not in use.
+                return match deleted {
+                    Ok(()) => Ok(self.api.said_of_deletion(*kind, key)),
+                    Err(error) => Err(error.to_string()),
+                };
+            }
             Edit::DeleteNode(node) => api.delete_node(node),
             Edit::Cordon(node) => api.cordon(node),
             Edit::Uncordon(node) => api.uncordon(node),
@@ -239,6 +271,12 @@ impl Simulator {
     fn settle(&mut self) {
         loop {
             self.deliver_events();
+            if let Some(controllers) = &mut self.controllers {
+                controllers.work(&mut self.api, self.now);
+                if self.api.has_events() {
+                    continue;
+                }
+            }
             let Some(effect) = self.effects.pop_front() else { return };
             self.carry_out(effect);
         }
@@ -255,6 +293,9 @@ impl Simulator {
         for event in self.api.take_events() {
             if let Some(notes) = &mut self.notes {
                 notes.changed.push((event.object().kind(), event.object().key()));
+            }
+            if let Some(controllers) = &mut self.controllers {
+                controllers.observe(&event);
             }
             self.handle(watch_input(event));
         }
@@ -276,7 +317,7 @@ impl Simulator {
                 return;
             }
             EffectKind::Bind { pod, uid, node } => self.api.bind(&pod, &uid, &node, self.now),
-            EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name } => {
+            EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name, .. } => {
                 self.api.patch_pod_status(&pod, &uid, condition, nominated_node_name, self.now)
             }
             EffectKind::DeletePod { pod, uid } => self.api.evict_pod(&pod, &uid, self.now),

@@ -14,7 +14,7 @@ use super::DefaultPreemption;
 use super::victims::{DisruptionBudget, start_time};
 use crate::api::{Rng, Str, Time};
 use crate::framework::preemption::{Candidate, Criterion, Victims};
-use crate::framework::{Code, CycleState, Handle, NodeToStatus, PodInfo, Status};
+use crate::framework::{Code, CycleState, Handle, NodeToStatus, PodInfo, Status, TieBreak};
 
 /// What the dry runs found.
 pub(super) struct Found {
@@ -45,7 +45,10 @@ impl DefaultPreemption {
             return Ok(Found { candidates: Vec::new(), statuses });
         }
         let budgets = DisruptionBudget::all(handle.objects);
-        let offset = handle.rng.borrow_mut().below(nodes.len());
+        let offset = match handle.tie_break {
+            TieBreak::Random => handle.rng.borrow_mut().below(nodes.len()),
+            TieBreak::ByName => 0,
+        };
         let wanted = self.num_candidates(nodes.len());
         let (mut kind, mut violating) = (Vec::new(), Vec::new());
         let mut errors: BTreeMap<Str, String> = BTreeMap::new();
@@ -98,17 +101,24 @@ fn aggregate(errors: impl Iterator<Item = String>) -> String {
     if texts.len() == 1 { joined } else { format!("[{joined}]") }
 }
 
-/// Chooses the candidate that does the least harm and tells which rule decided; among equals chance does. `None`
-/// without candidates.
-pub fn pick_candidate(candidates: &[Candidate], now: Time, rng: &RefCell<Rng>) -> Option<(usize, Criterion)> {
+/// Chooses the candidate that does the least harm and tells which rule decided; how it ends among equals is for
+/// `tie_break` to say. `None` without candidates.
+pub fn pick_candidate(
+    candidates: &[Candidate],
+    now: Time,
+    tie_break: TieBreak,
+    rng: &RefCell<Rng>,
+) -> Option<(usize, Criterion)> {
     let (best, criterion) = best_candidates(candidates, now);
-    match best.as_slice() {
-        [] => None,
-        [only] => Some((*only, criterion)),
-        several => {
-            several.get(rng.borrow_mut().below(several.len())).map(|index| (*index, Criterion::Random))
-        }
-    }
+    let index = match (best.as_slice(), tie_break) {
+        ([], _) => return None,
+        ([only], _) => *only,
+        (several, TieBreak::Random) => *several.get(rng.borrow_mut().below(several.len()))?,
+        (several, TieBreak::ByName) => *several
+            .iter()
+            .min_by_key(|index| candidates.get(**index).map(|candidate| &candidate.node_name))?,
+    };
+    Some((index, criterion))
 }
 
 /// The candidates that are equal by all rules, and the rule after which no others were left.
@@ -176,7 +186,7 @@ mod tests {
     }
 
     fn pick(candidates: &[Candidate]) -> (usize, Criterion) {
-        pick_candidate(candidates, NOW, &RefCell::new(Rng::new(1))).unwrap()
+        pick_candidate(candidates, NOW, TieBreak::Random, &RefCell::new(Rng::new(1))).unwrap()
     }
 
     #[test]
@@ -219,10 +229,11 @@ mod tests {
         let equal =
             [candidate("a", 0, &[(9, 0)]), candidate("b", 0, &[(9, 0)]), candidate("c", 0, &[(10, 0)])];
         let rng = RefCell::new(Rng::new(7));
-        let picks: Vec<_> = (0..64).map(|_| pick_candidate(&equal, NOW, &rng).unwrap()).collect();
+        let picks: Vec<_> =
+            (0..64).map(|_| pick_candidate(&equal, NOW, TieBreak::Random, &rng).unwrap()).collect();
         assert!(picks.contains(&(0, Criterion::Random)) && picks.contains(&(1, Criterion::Random)));
         assert!(!picks.iter().any(|(index, _)| *index == 2));
-        assert_eq!(pick_candidate(&[], NOW, &rng), None);
+        assert_eq!(pick_candidate(&[], NOW, TieBreak::Random, &rng), None);
     }
 
     #[test]

@@ -115,7 +115,8 @@ impl DefaultPreemption {
             Some(Err(status)) => return (None, status),
             None => return (None, Status::error("an extender has not answered yet")),
         };
-        let Some((index, criterion)) = pick_candidate(&evidence.candidates, handle.now, handle.rng) else {
+        let picked = pick_candidate(&evidence.candidates, handle.now, handle.tie_break, handle.rng);
+        let Some((index, criterion)) = picked else {
             return (None, Status::unschedulable("no candidate node for preemption"));
         };
         let candidate = evidence.candidates[index].clone();
@@ -126,6 +127,7 @@ impl DefaultPreemption {
             preemptor: preemptor.pod,
             candidate,
             plugin: names::DEFAULT_PREEMPTION.into(),
+            is_async: self.is_async,
         });
         (Some(PostFilterResult { nominating_info, evidence: Some(Arc::new(evidence)) }), Status::SUCCESS)
     }

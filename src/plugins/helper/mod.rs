@@ -3,7 +3,10 @@
 //!
 //! Follows `pkg/scheduler/framework/plugins/helper` and parts of `pkg/scheduler/util`.
 
+pub mod csi_translation;
 pub mod devices;
+pub mod ephemeral;
+pub mod listers;
 pub mod normalize_score;
 pub mod objects;
 pub mod shape_score;
