@@ -319,7 +319,7 @@ impl Scheduler {
         if !self.options.is_batching || !self.world.extenders.is_empty() || !framework.can_sign_pods() {
             return;
         }
-        cycle.signature = framework.sign_pod(&cycle.queued.signed_pod);
+        cycle.signature = framework.sign_pod(&self.world.handle(framework), &cycle.queued.signed_pod);
         let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
         cycle.node_hint = batch.node_hint(
             &self.world,
@@ -649,6 +649,7 @@ impl Scheduler {
             &assumed,
             &host,
         );
+        self.carry_out_requests();
         let forgotten = self.cache.forget_pod(&assumed.pod);
         let is_forgotten = forgotten.is_ok();
         self.note_cache_error(forgotten);

@@ -3,6 +3,7 @@
 mod attempts;
 mod binding;
 mod determinism;
+mod devices;
 mod extenders;
 mod gang;
 mod not_built;

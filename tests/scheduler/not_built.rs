@@ -8,7 +8,6 @@ fn a_pod_with_a_claim_gets_an_error_that_names_it_and_others_are_bound() {
     let manifest = node("one", "4")
         + &claim("data", "persistentVolumeClaim: {claimName: data}")
         + &claim("scratch", "ephemeral: {}")
-        + &pod("gpu", "1", "", ", resourceClaims: [{name: gpu, resourceClaimName: one}]")
         + &claim("plain", "emptyDir: {}");
     let mut simulator = sandbox(&manifest);
     drain(&mut simulator);
@@ -22,6 +21,5 @@ fn a_pod_with_a_claim_gets_an_error_that_names_it_and_others_are_bound() {
     };
     assert_eq!(condition("data"), error("VolumeRestrictions", "the claim \"data\""));
     assert_eq!(condition("scratch"), error("NodeVolumeLimits", "the ephemeral volume \"v\""));
-    assert_eq!(condition("gpu"), error("DynamicResources", "the claim \"gpu\""));
     assert_eq!(node_of(&simulator, "plain"), "one");
 }

@@ -445,7 +445,7 @@ impl Binder<'_> {
     /// Ends when all devices are ready, one will not be, or the time is over.
     fn look_at_conditions(&mut self, until: Time, next: Time) -> Next {
         let now = self.handle.now;
-        if now >= until && next >= until {
+        if now >= until {
             let error = "device binding timeout: context deadline exceeded";
             return Next::End(Status::error(error));
         }

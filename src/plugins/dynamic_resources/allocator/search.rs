@@ -9,13 +9,14 @@ use std::sync::Arc;
 use super::capacity::{capacity_for_request, has_capacity_left};
 use super::constraints::Constraint;
 use super::counters::Counters;
-use super::pools::{Pool, device_matches};
+use super::pools::Pool;
 use super::request::{ALL, EXACT_COUNT, Request};
 use super::{AllocateError, Allocator, Features, MAX_DEVICES};
 use crate::api::objects::{Device, DeviceClass, DeviceTaint, DeviceToleration, Node, ResourceClaim};
 use crate::framework::device_cel::{CompileError, DeviceSelector};
 use crate::plugins::helper::devices::{
-    ConsumedCapacity, DeviceId, IndexedSlice, add_capacity, is_empty_capacity, subtract_capacity,
+    ConsumedCapacity, DeviceId, IndexedSlice, add_capacity, device_matches, is_empty_capacity,
+    subtract_capacity,
 };
 
 /// A device that may be taken.
