@@ -185,7 +185,7 @@ impl Binder<'_> {
                 }
             },
             Step::Finalized { attempt } => match as_claim(outcome) {
-                Ok(claim) => self.reserve(ResourceClaim::clone(claim), attempt),
+                Ok(claim) => self.reserve(ResourceClaim::clone(&claim), attempt),
                 Err(failure) => self.failed(&failure, "add finalizer to claim", attempt),
             },
             Step::Reserved { attempt } => match as_claim(outcome) {
