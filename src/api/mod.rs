@@ -22,5 +22,5 @@ pub use key::{NamespacedName, Str, Uid};
 pub use quantity::Quantity;
 pub use rng::Rng;
 pub use selector::Selector;
-pub use store::{Kind, Object, ObjectStore};
+pub use store::{Kind, Object, ObjectStore, OfKind};
 pub use time::{Duration, Time};

@@ -7,7 +7,9 @@
 
 use super::Str;
 use super::field::{self, FieldError, FieldErrors};
-use super::objects::{self, Node, NodeSelectorRequirement, NodeSelectorTerm, Pod, PreferredSchedulingTerm};
+use super::objects::{
+    self, Labels, Node, NodeSelectorRequirement, NodeSelectorTerm, Pod, PreferredSchedulingTerm,
+};
 use super::selector::{Operator, Requirement, Selector, json_list};
 
 /// The one field of a node that a selector can name.
@@ -145,6 +147,17 @@ impl LazyNodeSelector {
     /// No term matches, and these are the errors of the terms that could not be parsed.
     pub fn try_matches(&self, node: &Node) -> Result<bool, FieldErrors> {
         if self.matches(node) {
+            return Ok(true);
+        }
+        self.errors().into_result().map(|()| false)
+    }
+
+    /// The same for a node of which only the labels are known: fields match whatever they ask for.
+    ///
+    /// # Errors
+    /// No term matches, and these are the errors of the terms that could not be parsed.
+    pub fn try_matches_labels(&self, labels: &Labels) -> Result<bool, FieldErrors> {
+        if self.terms.iter().flatten().any(|term| term.labels.matches(labels)) {
             return Ok(true);
         }
         self.errors().into_result().map(|()| false)
@@ -321,6 +334,17 @@ mod tests {
         assert!(parsed.try_matches(&node("n", &[])).is_err());
         assert!(!parsed.matches(&node("n", &[("gen", "7")])));
         assert!(NodeSelector::new(&selector(vec![broken]), "").is_err());
+    }
+
+    #[test]
+    fn without_a_name_fields_match_whatever_they_ask_for() {
+        let term = NodeSelectorTerm {
+            match_fields: vec![requirement(METADATA_NAME, "In", &["n1"])],
+            match_expressions: vec![requirement("zone", "In", &["a"])],
+        };
+        let parsed = LazyNodeSelector::new(&selector(vec![term]), "");
+        assert_eq!(parsed.try_matches_labels(&node("n2", &[("zone", "a")]).metadata.labels), Ok(true));
+        assert_eq!(parsed.try_matches_labels(&node("n1", &[]).metadata.labels), Ok(false));
     }
 
     #[test]

@@ -200,6 +200,16 @@ impl Quantity {
         }
     }
 
+    /// The product, in the decimal shape and with this one's suffix. Beyond the range it stays what it is.
+    #[must_use]
+    pub fn multiplied(self, factor: Self) -> Self {
+        let scale = self.scale.saturating_add(factor.scale);
+        match self.mantissa().checked_mul(factor.mantissa()) {
+            Some(mantissa) => Self::decimal(mantissa, scale, self.format),
+            None => self,
+        }
+    }
+
     /// Whether it is 0.
     pub const fn is_zero(self) -> bool {
         self.mantissa_high == 0 && self.mantissa_low == 0

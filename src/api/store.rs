@@ -10,10 +10,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 
 use super::objects::{
-    DeviceClass, Namespace, Node, ObjectMeta, Pod, PodDisruptionBudget, PodGroup, PriorityClass, ReplicaSet,
-    ReplicationController, Service, StatefulSet,
+    CSIDriver, CSINode, CSIStorageCapacity, DeviceClass, Namespace, Node, ObjectMeta, PersistentVolume,
+    PersistentVolumeClaim, Pod, PodDisruptionBudget, PodGroup, PriorityClass, ReplicaSet,
+    ReplicationController, ResourceClaim, ResourceClaimTemplate, ResourceSlice, Service, StatefulSet,
+    StorageClass, VolumeAttachment,
 };
 use super::{NamespacedName, Str};
+
+/// A type of object that an [`Object`] can hold.
+pub trait OfKind: Sized {
+    /// Its kind.
+    const KIND: Kind;
+
+    /// The object, if it is of this type.
+    fn of(object: &Object) -> Option<&Arc<Self>>;
+}
 
 /// Declares the kinds of objects once: the [`Kind`] and [`Object`] enums, the store's maps and their accessors.
 macro_rules! kinds {
@@ -82,6 +93,14 @@ macro_rules! kinds {
 
         impl From<$kind> for Object {
             fn from(object: $kind) -> Self { Self::$kind(Arc::new(object)) }
+        }
+
+        impl OfKind for $kind {
+            const KIND: Kind = Kind::$kind;
+
+            fn of(object: &Object) -> Option<&Arc<Self>> {
+                match object { Object::$kind(object) => Some(object), _ => None }
+            }
         })+
 
         /// Objects by kind and key.
@@ -133,8 +152,28 @@ kinds! {
     ReplicaSet { field: replica_sets, api_version: "apps/v1", resource: "replicasets", namespaced: true },
     /// A stateful set.
     StatefulSet { field: stateful_sets, api_version: "apps/v1", resource: "statefulsets", namespaced: true },
+    /// A class of volumes.
+    StorageClass { field: storage_classes, api_version: "storage.k8s.io/v1", resource: "storageclasses", namespaced: false },
+    /// A CSI driver of the cluster.
+    CSIDriver { field: csi_drivers, api_version: "storage.k8s.io/v1", resource: "csidrivers", namespaced: false },
+    /// The CSI drivers of a node.
+    CSINode { field: csi_nodes, api_version: "storage.k8s.io/v1", resource: "csinodes", namespaced: false },
+    /// How much space a driver has.
+    CSIStorageCapacity { field: csi_storage_capacities, api_version: "storage.k8s.io/v1", resource: "csistoragecapacities", namespaced: true },
+    /// A volume of the cluster.
+    PersistentVolume { field: persistent_volumes, api_version: "v1", resource: "persistentvolumes", namespaced: false },
+    /// A claim to a volume.
+    PersistentVolumeClaim { field: persistent_volume_claims, api_version: "v1", resource: "persistentvolumeclaims", namespaced: true },
+    /// A volume on a node.
+    VolumeAttachment { field: volume_attachments, api_version: "storage.k8s.io/v1", resource: "volumeattachments", namespaced: false },
     /// A class of devices.
     DeviceClass { field: device_classes, api_version: "resource.k8s.io/v1", resource: "deviceclasses", namespaced: false },
+    /// A slice of devices.
+    ResourceSlice { field: resource_slices, api_version: "resource.k8s.io/v1", resource: "resourceslices", namespaced: false },
+    /// A template of claims for devices.
+    ResourceClaimTemplate { field: resource_claim_templates, api_version: "resource.k8s.io/v1", resource: "resourceclaimtemplates", namespaced: true },
+    /// A claim for devices.
+    ResourceClaim { field: resource_claims, api_version: "resource.k8s.io/v1", resource: "resourceclaims", namespaced: true },
     /// A group of pods.
     PodGroup { field: pod_groups, api_version: "scheduling.k8s.io/v1alpha2", resource: "podgroups", namespaced: true },
     /// A node.

@@ -43,6 +43,12 @@ pub struct InputArgs {
     /// Where the random numbers start that decide ties
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Devices of the nodes, for drivers that publish them: a small file, which the README describes
+    #[arg(long, value_name = "FILE")]
+    pub device_drivers: Option<PathBuf>,
+    /// Leaves volumes, claims and devices as they are: nothing is bound, made or given back but by the scheduler
+    #[arg(long, conflicts_with = "device_drivers")]
+    pub no_controllers: bool,
     /// A KubeSchedulerConfiguration: profiles, plugins, extenders, backoff; the default one if there is none
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

@@ -74,7 +74,7 @@ pub(super) fn load(file: Option<&Path>, gates: &str) -> anyhow::Result<Result<Sc
     Ok(SchedulerConfig::read(&source.text, options).map_err(|complaints| complaints.to_string()))
 }
 
-fn read_file(path: &Path) -> anyhow::Result<Source> {
+pub(super) fn read_file(path: &Path) -> anyhow::Result<Source> {
     if path.is_dir() {
         anyhow::bail!("{}: it is a folder, and one file is needed", path.display());
     }

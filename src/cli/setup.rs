@@ -12,6 +12,8 @@ use crate::api::{Str, Time};
 use crate::config::{Gate, SchedulerConfig};
 use crate::driver::extender::HttpTransport;
 use crate::driver::sandbox::api::SandboxApi;
+use crate::driver::sandbox::controllers::Controllers;
+use crate::driver::sandbox::controllers::device_drivers::DeviceDrivers;
 use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::driver::sandbox::unbuilt;
@@ -51,7 +53,11 @@ pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup>
     let mut notes = report.notes();
     notes.extend(unbuilt::notes(api.objects(), &configuration.gates));
     notes.extend(configuration_notes(&configuration));
-    let simulator = simulator(&configuration, args.seed, is_tracing, api)?;
+    let controllers = controllers(args)?;
+    let mut simulator = simulator(&configuration, args.seed, is_tracing, api)?;
+    if let Some(controllers) = controllers {
+        simulator = simulator.with_controllers(controllers);
+    }
     Ok(Setup { simulator, source: name, notes })
 }
 
@@ -66,6 +72,19 @@ fn read_configuration(args: &InputArgs) -> anyhow::Result<SchedulerConfig> {
     let registry = in_tree_registry();
     configuration.leave_out_unbuilt(&|name| registry.contains(name));
     Ok(configuration)
+}
+
+/// The controllers that the arguments ask for.
+fn controllers(args: &InputArgs) -> anyhow::Result<Option<Controllers>> {
+    if args.no_controllers {
+        return Ok(None);
+    }
+    let controllers = Controllers::new(args.seed);
+    let Some(path) = &args.device_drivers else { return Ok(Some(controllers)) };
+    let source = config::read_file(path)?;
+    let drivers = DeviceDrivers::parse(&source.text)
+        .with_context(|| format!("reading drivers from {}", path.display()))?;
+    Ok(Some(controllers.with_drivers(drivers)))
 }
 
 fn configuration_notes(configuration: &SchedulerConfig) -> Vec<String> {

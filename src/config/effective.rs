@@ -1,11 +1,10 @@
 //! What each profile really runs: the plugins of every extension point in order, with their weights.
 //!
-//! Follows `NewFramework`, `expandMultiPointPlugins` and `getValidScoreWeights` of
-//! `pkg/scheduler/framework/runtime/framework.go`, `pkg/scheduler/profile`, and `buildExtenders` of
-//! `pkg/scheduler/scheduler.go`. Nothing is made here; what would fail when it is made is told in the same words.
+//! Follows `pkg/scheduler/profile` and `buildExtenders` of `pkg/scheduler/scheduler.go`. Nothing is made here; what would fail when it is made is told in the same words.
 
 use serde_json::{Map, Value, json};
 
+use super::expansion::{EffectivePlugins, ExpansionError};
 use super::extenders;
 use super::gates::FeatureGates;
 use super::go_text::quoted;
@@ -15,40 +14,7 @@ use super::v1::{KubeSchedulerConfiguration, KubeSchedulerProfile, PluginArgs};
 use super::validation::Validate as _;
 use crate::api::field::FieldErrors;
 
-/// The points in the order in which kube-scheduler fills them, which decides the first error.
-const BUILD_ORDER: [ExtensionPoint; 14] = [
-    ExtensionPoint::PreFilter,
-    ExtensionPoint::Filter,
-    ExtensionPoint::PostFilter,
-    ExtensionPoint::Reserve,
-    ExtensionPoint::PreScore,
-    ExtensionPoint::Score,
-    ExtensionPoint::PreBind,
-    ExtensionPoint::Bind,
-    ExtensionPoint::PostBind,
-    ExtensionPoint::Permit,
-    ExtensionPoint::PreEnqueue,
-    ExtensionPoint::QueueSort,
-    ExtensionPoint::PlacementGenerate,
-    ExtensionPoint::PlacementScore,
-];
-
-/// A score of a plugin, before its weight, at the most.
-const SCORE_MAX: i64 = 100;
-
-/// The plugins of a profile by extension point, in the order in which they run.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct EffectivePlugins {
-    /// In the order of [`ExtensionPoint::ALL`].
-    by_point: [Vec<PluginRef>; ExtensionPoint::ALL.len()],
-}
-
 impl EffectivePlugins {
-    /// The plugins of a point. Their weights are those that count at Score and PlacementScore, and 0 elsewhere.
-    pub fn at(&self, point: ExtensionPoint) -> &[PluginRef] {
-        &self.by_point[point as usize]
-    }
-
     /// The part of the document `effectivePlugins` that is about this profile.
     pub fn to_document(&self) -> Value {
         let mut points = Map::new();
@@ -190,15 +156,6 @@ impl<'a> Builder<'a> {
         self.expand().map_err(|problem| vec![problem])
     }
 
-    fn problem(&self, text: String, point: &'static str, plugin: Option<&str>) -> BuildProblem {
-        let profile = self.index;
-        let subject = match plugin {
-            Some(plugin) => Subject::Plugin { profile, point, plugin: plugin.to_owned() },
-            None => Subject::Point { profile, point },
-        };
-        BuildProblem { text, subject }
-    }
-
     /// The plugins that refuse their arguments.
     fn refused_args(&self, gates: &FeatureGates) -> Vec<BuildProblem> {
         let enabled = self.plugins.enabled_names();
@@ -216,121 +173,31 @@ impl<'a> Builder<'a> {
     }
 
     fn expand(&self) -> Result<EffectivePlugins, BuildProblem> {
-        // All points are checked by themselves before MultiPoint is expanded at any of them.
-        for point in BUILD_ORDER {
-            self.check_point(point)?;
-        }
-        let mut effective = EffectivePlugins::default();
-        for point in BUILD_ORDER {
-            effective.by_point[point as usize] = self.expanded_at(point)?;
-        }
-        let name = quoted(self.profile.scheduler_name.as_deref().unwrap_or(""));
-        let count = |point| effective.at(point).len();
-        let sorters = count(ExtensionPoint::QueueSort);
-        if sorters != 1 {
-            let text = format!(
-                "only one queue sort plugin required for profile with scheduler name {name}, but got {sorters}"
-            );
-            return Err(self.problem(text, "queueSort", None));
-        }
-        if count(ExtensionPoint::Bind) == 0 {
-            let text = format!("at least one bind plugin is needed for profile with scheduler name {name}");
-            return Err(self.problem(text, "bind", None));
-        }
-        if count(ExtensionPoint::PlacementGenerate) > 1 {
-            let text = format!(
-                "at most one placement generate plugin is allowed for profile with scheduler name {name}"
-            );
-            return Err(self.problem(text, "placementGenerate", None));
-        }
-        self.set_weights(&mut effective, ExtensionPoint::Score, "score plugins")?;
-        self.set_weights(&mut effective, ExtensionPoint::PlacementScore, "placement score plugins")?;
-        Ok(effective)
+        let name = self.profile.scheduler_name.as_deref().unwrap_or("");
+        let extends = |name: &str, point| self.catalog.points(name).map(|points| points.contains(&point));
+        EffectivePlugins::expand(&self.plugins, name, &extends)
+            .map_err(|error| BuildProblem { text: error.to_string(), subject: self.subject(error) })
     }
 
-    /// Whether the plugins that are enabled at the point itself are there, have it, and are named once.
-    fn check_point(&self, point: ExtensionPoint) -> Result<(), BuildProblem> {
-        let enabled = &self.plugins.at(point).enabled;
-        for (i, PluginRef { name, .. }) in enabled.iter().enumerate() {
-            let interface = point.as_str();
-            let text = if self.catalog.points(name).is_none() {
-                format!("{interface}Plugin {} does not exist", quoted(name))
-            } else if !self.catalog.extends(name, point) {
-                format!("plugin {} does not extend {interface}Plugin plugin", quoted(name))
-            } else if enabled[..i].iter().any(|earlier| earlier.name == *name) {
-                format!("plugin {} already registered as \"{interface}Plugin\"", quoted(name))
-            } else {
-                continue;
-            };
-            return Err(self.problem(text, point.field_name(), Some(name)));
-        }
-        Ok(())
-    }
-
-    /// The plugins of a point with those that MultiPoint adds: first those that are enabled in both places, in the
-    /// order of the point, then those of MultiPoint, then the others.
-    fn expanded_at(&self, point: ExtensionPoint) -> Result<Vec<PluginRef>, BuildProblem> {
-        let set = self.plugins.at(point);
-        let own: Vec<&str> = set.enabled.iter().map(|plugin| plugin.name.as_str()).collect();
-        let refs = |names: Vec<&str>| names.into_iter().map(PluginRef::new).collect();
-        if set.disabled.iter().any(|name| name == "*") {
-            return Ok(refs(own));
-        }
-        let mut in_both: Vec<&str> = Vec::new();
-        let mut added: Vec<&str> = Vec::new();
-        for PluginRef { name, .. } in &self.plugins.multi_point.enabled {
-            let interface = point.as_str();
-            if self.catalog.points(name).is_none() {
-                let text = format!("{interface}Plugin {} does not exist", quoted(name));
-                return Err(self.problem(text, "multiPoint", Some(name)));
+    fn subject(&self, error: ExpansionError) -> Subject {
+        let profile = self.index;
+        match error {
+            ExpansionError::Unknown { place }
+            | ExpansionError::NotExtended { place }
+            | ExpansionError::Repeated { place } => {
+                Subject::Plugin { profile, point: place.field_name(), plugin: place.plugin }
             }
-            if !self.catalog.extends(name, point) || set.disabled.contains(name) {
-                continue;
+            ExpansionError::QueueSort { .. } => Subject::Point { profile, point: "queueSort" },
+            ExpansionError::NoBind { .. } => Subject::Point { profile, point: "bind" },
+            ExpansionError::PlacementGenerate { .. } => {
+                Subject::Point { profile, point: "placementGenerate" }
             }
-            if own.contains(&name.as_str()) {
-                in_both.push(name);
-            } else if added.contains(&name.as_str()) {
-                let text = format!("plugin {} already registered as \"{interface}Plugin\"", quoted(name));
-                return Err(self.problem(text, "multiPoint", Some(name)));
-            } else {
-                added.push(name);
+            ExpansionError::ScoreOverflow { point, negative: Some(plugin) } => {
+                Subject::Plugin { profile, point: point.field_name(), plugin }
+            }
+            ExpansionError::ScoreOverflow { point, negative: None } => {
+                Subject::Point { profile, point: point.field_name() }
             }
         }
-        let (first, last): (Vec<&str>, Vec<&str>) = own.into_iter().partition(|name| in_both.contains(name));
-        Ok(refs(first.into_iter().chain(added).chain(last).collect()))
-    }
-
-    /// Gives each plugin of a point its weight: that of the point, else that of MultiPoint; 0 means 1.
-    ///
-    /// The sum is that of every plugin that has the point, whether it runs there or not, and is checked as
-    /// kube-scheduler does it, so that a second plugin after a negative weight is refused.
-    fn set_weights(
-        &self,
-        effective: &mut EffectivePlugins,
-        point: ExtensionPoint,
-        what: &str,
-    ) -> Result<(), BuildProblem> {
-        let mut weights: Vec<(&str, i32)> = Vec::new();
-        let mut total: i64 = 0;
-        for plugin in self.plugins.at(point).enabled.iter().chain(&self.plugins.multi_point.enabled) {
-            let is_known = weights.iter().any(|(name, _)| *name == plugin.name);
-            if is_known || !self.catalog.extends(&plugin.name, point) {
-                continue;
-            }
-            let weight = if plugin.weight == 0 { 1 } else { plugin.weight };
-            let highest = i64::from(weight) * SCORE_MAX;
-            if highest > i64::MAX.wrapping_sub(total) {
-                let text = format!("{what}: total score of Score plugins could overflow");
-                let negative = weights.iter().find(|(_, weight)| *weight < 0).map(|(name, _)| *name);
-                return Err(self.problem(text, point.field_name(), negative));
-            }
-            total = total.wrapping_add(highest);
-            weights.push((&plugin.name, weight));
-        }
-        for plugin in &mut effective.by_point[point as usize] {
-            plugin.weight =
-                weights.iter().find(|(name, _)| *name == plugin.name).map_or(1, |(_, weight)| *weight);
-        }
-        Ok(())
     }
 }

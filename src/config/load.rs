@@ -7,7 +7,8 @@
 use super::complaint::{Complaint, Complaints, Step};
 use super::decode::{Decode, Finding, Findings, Path};
 use super::document::{Document, Node, Value};
-use super::effective::{BuildProblem, EffectivePlugins, Subject, effective_plugins};
+use super::effective::{BuildProblem, Subject, effective_plugins};
+use super::expansion::EffectivePlugins;
 use super::extenders;
 use super::gates::FeatureGates;
 use super::go_text::quoted;

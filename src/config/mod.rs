@@ -9,6 +9,7 @@ mod decode;
 pub mod default_plugins;
 mod document;
 mod effective;
+mod expansion;
 mod extenders;
 pub mod gates;
 mod go_text;
@@ -26,7 +27,7 @@ mod yaml_writer;
 
 pub use complaint::{Complaint, Complaints, Step};
 pub use decode::{Bytes, Slice};
-pub use effective::EffectivePlugins;
+pub use expansion::{EffectivePlugins, ExpansionError, ExtendsFn, Place};
 pub use gates::{FeatureGates, Gate, GateError, GateErrors, Stage};
 pub use go_text::{GoDuration, quoted as go_quoted};
 pub use load::{LoadOptions, ReadOptions};

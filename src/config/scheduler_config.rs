@@ -2,7 +2,7 @@
 //! about the profiles is done.
 
 use super::complaint::Complaints;
-use super::effective::EffectivePlugins;
+use super::expansion::EffectivePlugins;
 use super::gates::FeatureGates;
 use super::plugin_names;
 use super::plugins::{ExtensionPoint, PluginSet, Plugins};

@@ -2,6 +2,8 @@
 
 pub mod conformance;
 pub mod extender;
+pub mod history;
+pub mod rewind;
 pub mod runner;
 pub mod sandbox;
 pub mod session;

@@ -12,9 +12,10 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::rewind::Moment;
 use super::sandbox::simulator::Simulator;
 use super::stepper::Stepper;
-use crate::api::{Duration, NamespacedName, Str};
+use crate::api::{Duration, Kind, NamespacedName, Str};
 use crate::scheduler::view::View;
 
 /// How fast simulated time goes while the session runs, in thousandths of wall-clock speed.
@@ -73,6 +74,13 @@ pub enum Edit {
     },
     /// Deletes a pod.
     DeletePod(NamespacedName),
+    /// Deletes an object of another kind, such as a claim.
+    Delete {
+        /// The kind.
+        kind: Kind,
+        /// The object.
+        key: NamespacedName,
+    },
     /// Deletes a node; its pods go with it.
     DeleteNode(Str),
     /// `kubectl cordon`.
@@ -110,12 +118,37 @@ pub enum SessionCommand {
     Pause,
     /// Changes the speed.
     SetSpeed(Speed),
+    /// Takes the next higher speed.
+    Faster,
+    /// Takes the next lower speed.
+    Slower,
     /// Moves simulated time and pauses there.
     Advance(Advance),
     /// Changes the sandbox.
     Edit(Edit),
+    /// Goes back to a moment before, and pauses there.
+    Back(BackTo),
+    /// Goes on to the last moment that is known.
+    ToEnd,
+    /// Goes to the moment that much simulated time after the start.
+    ToElapsed(Duration),
+    /// Goes to the end of a branch.
+    ToBranch(usize),
     /// Ends the session.
     Quit,
+}
+
+/// Where a session goes back to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BackTo {
+    /// Before the last phase.
+    Phase,
+    /// Before the attempt that is under way or was made last.
+    Cycle,
+    /// The beginning.
+    Start,
+    /// Just after an object has changed last.
+    Change(Kind, NamespacedName),
 }
 
 /// Whether the session runs.
@@ -166,6 +199,8 @@ pub struct SessionView {
     pub next_timeout: Option<(Duration, Str)>,
     /// The scheduler.
     pub scheduler: Arc<View>,
+    /// Where in what is known of it the session stands.
+    pub moment: Moment,
     /// The last answer to a command.
     pub notice: Option<Notice>,
     /// Set when the session's thread has ended with a panic; the screen shows it.
@@ -286,6 +321,7 @@ fn session_view(stepper: &Stepper, source: &Str, failure: Option<Str>) -> Sessio
         elapsed: simulator.elapsed(),
         next_timeout: simulator.next_timeout().map(|(at, what)| (at - simulator.now(), what)),
         scheduler: Arc::new(simulator.scheduler().view()),
+        moment: stepper.moment(),
         notice: stepper.notice().cloned(),
         failure,
     }

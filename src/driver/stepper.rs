@@ -1,11 +1,13 @@
-//! How a sandbox goes on: step by step, or by itself at a chosen speed.
+//! How a sandbox goes on: step by step, or by itself at a chosen speed; and how it goes back.
 //!
 //! Reads no clock: whoever owns the stepper tells it how much wall-clock time has gone by.
 
-use crate::api::{Duration, Time};
+use crate::api::{Duration, Kind, NamespacedName, Time};
 
+use super::rewind::{Moment, Rewind};
+use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
 use super::sandbox::simulator::Simulator;
-use super::session::{Advance, Notice, NoticeLevel, RunState, SessionCommand, Speed};
+use super::session::{Advance, BackTo, Edit, Notice, NoticeLevel, RunState, SessionCommand, Speed};
 
 /// While running, attempts are this far apart in simulated time, so that a person can follow them.
 const CYCLE_INTERVAL: Duration = Duration::from_millis(100);
@@ -13,7 +15,7 @@ const CYCLE_INTERVAL: Duration = Duration::from_millis(100);
 /// A sandbox with a person's hand on it.
 #[derive(Clone, Debug)]
 pub struct Stepper {
-    simulator: Simulator,
+    rewind: Rewind,
     run_state: RunState,
     speed: Speed,
     notice: Option<Notice>,
@@ -22,6 +24,8 @@ pub struct Stepper {
     next_cycle_at: Time,
     /// Attempts when the run to an outcome began.
     cycles_at_start: u64,
+    /// While running in the past: the simulated time up to which the known way is followed.
+    played_to: Time,
 }
 
 impl Stepper {
@@ -29,19 +33,25 @@ impl Stepper {
     pub fn new(simulator: Simulator) -> Self {
         let next_cycle_at = simulator.now();
         Self {
-            simulator,
+            rewind: Rewind::new(simulator),
             run_state: RunState::Paused,
             speed: Speed::Times(1),
             notice: None,
             n_notices: 0,
             next_cycle_at,
             cycles_at_start: 0,
+            played_to: next_cycle_at,
         }
     }
 
     /// The sandbox.
     pub fn simulator(&self) -> &Simulator {
-        &self.simulator
+        self.rewind.simulator()
+    }
+
+    /// Where in what is known of it the sandbox stands.
+    pub fn moment(&self) -> Moment {
+        self.rewind.moment()
     }
 
     /// Whether it runs.
@@ -62,20 +72,23 @@ impl Stepper {
     /// Does a command. False if the session is to end.
     pub fn command(&mut self, command: SessionCommand) -> bool {
         match command {
-            SessionCommand::StepPhase => self.step(Simulator::step_phase),
-            SessionCommand::StepCycle => self.step(Simulator::step_cycle),
+            SessionCommand::StepPhase => self.step(Rewind::step_phase),
+            SessionCommand::StepCycle => self.step(Rewind::step_cycle),
             SessionCommand::RunToOutcome => {
-                self.cycles_at_start = self.simulator.scheduler().n_outcomes();
+                self.cycles_at_start = self.simulator().scheduler().n_outcomes();
                 self.start(RunState::RunningToOutcome);
             }
             SessionCommand::Run => self.start(RunState::Running),
             SessionCommand::Pause => self.run_state = RunState::Paused,
             SessionCommand::SetSpeed(speed) => self.speed = speed,
+            SessionCommand::Faster => self.speed = self.speed.faster(),
+            SessionCommand::Slower => self.speed = self.speed.slower(),
             SessionCommand::Advance(advance) => self.advance(advance),
-            SessionCommand::Edit(edit) => match self.simulator.edit(&edit) {
-                Ok(said) => self.say(NoticeLevel::Info, said),
-                Err(said) => self.say(NoticeLevel::Error, said),
-            },
+            SessionCommand::Edit(edit) => self.edit(edit),
+            SessionCommand::Back(to) => self.back(to),
+            SessionCommand::ToEnd => self.go_to_end(),
+            SessionCommand::ToElapsed(elapsed) => self.go_to_elapsed(elapsed),
+            SessionCommand::ToBranch(branch) => self.go_to_branch(branch),
             SessionCommand::Quit => return false,
         }
         self.report_problems();
@@ -84,13 +97,14 @@ impl Stepper {
 
     fn start(&mut self, run_state: RunState) {
         self.run_state = run_state;
-        self.next_cycle_at = self.simulator.now();
+        self.next_cycle_at = self.simulator().now();
+        self.played_to = self.next_cycle_at;
     }
 
-    fn step(&mut self, step: impl Fn(&mut Simulator) -> bool) {
+    fn step(&mut self, step: impl Fn(&mut Rewind) -> bool) {
         self.run_state = RunState::Paused;
-        if !step(&mut self.simulator) {
-            let text = match self.simulator.next_timeout() {
+        if !step(&mut self.rewind) {
+            let text = match self.simulator().next_timeout() {
                 Some((_, reason)) => {
                     format!("no pod can be tried now; next: {reason} (advance time to get there)")
                 }
@@ -103,8 +117,8 @@ impl Stepper {
     fn advance(&mut self, advance: Advance) {
         self.run_state = RunState::Paused;
         let to = match advance {
-            Advance::By(by) => self.simulator.now() + by,
-            Advance::ToNextTimeout => match self.simulator.next_timeout() {
+            Advance::By(by) => self.simulator().now() + by,
+            Advance::ToNextTimeout => match self.simulator().next_timeout() {
                 Some((at, _)) => at,
                 None => {
                     self.say(
@@ -115,21 +129,108 @@ impl Stepper {
                 }
             },
         };
-        let before = self.simulator.now();
-        self.simulator.advance_to(to, |_| true);
-        let by = crate::api::time::human_duration(self.simulator.now() - before);
+        let before = self.simulator().now();
+        if self.rewind.is_past() {
+            // In the past time goes along the way that is known.
+            self.rewind.go_to_time(to);
+        } else {
+            self.advance_to(to, |_| true);
+        }
+        let by = crate::api::time::human_duration(self.simulator().now() - before);
         self.say(NoticeLevel::Info, format!("time moved on by {by}"));
+    }
+
+    fn advance_to(&mut self, to: Time, mut at_stop: impl FnMut(&Simulator) -> bool) {
+        while self.simulator().next_timeout().is_some_and(|(at, _)| at <= to) {
+            self.rewind.apply(SimulatorOp::NextTimeout);
+            if !at_stop(self.simulator()) {
+                return;
+            }
+        }
+        if to > self.simulator().now() {
+            self.rewind.apply(SimulatorOp::TimeTo(to));
+        }
+    }
+
+    fn edit(&mut self, edit: Edit) {
+        let n_branches = self.moment().n_branches;
+        let SimulatorSaid::Edited(said) = self.rewind.apply(SimulatorOp::Edit(edit)) else { return };
+        let moment = self.moment();
+        match said {
+            Ok(said) if moment.n_branches > n_branches => {
+                let branch = moment.branch;
+                self.say(
+                    NoticeLevel::Info,
+                    format!("{said}; this is branch {branch} now, the rest stays as it was"),
+                );
+            }
+            Ok(said) => self.say(NoticeLevel::Info, said),
+            Err(said) => self.say(NoticeLevel::Error, said),
+        }
+    }
+
+    fn back(&mut self, to: BackTo) {
+        self.run_state = RunState::Paused;
+        match to {
+            BackTo::Phase if self.rewind.back_phase() => {}
+            BackTo::Cycle if self.rewind.back_cycle() => {}
+            BackTo::Start if self.rewind.back_to_start() => {}
+            BackTo::Phase | BackTo::Cycle | BackTo::Start => {
+                self.say(NoticeLevel::Info, "this is the beginning of what is known");
+            }
+            BackTo::Change(kind, key) => self.back_to_change(kind, &key),
+        }
+    }
+
+    fn back_to_change(&mut self, kind: Kind, key: &NamespacedName) {
+        let what = kind.as_str().to_lowercase();
+        let Some(op) = self.rewind.back_to_change(kind, key) else {
+            return self
+                .say(NoticeLevel::Info, format!("nothing before this moment has changed {what} {key}"));
+        };
+        let cycle = self.simulator().scheduler().counts().cycles;
+        let by = match op {
+            SimulatorOp::StepPhase | SimulatorOp::StepCycle => format!("in cycle {cycle}"),
+            SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => "as time went on".to_owned(),
+            SimulatorOp::Edit(_) => "by hand".to_owned(),
+        };
+        let at = crate::api::time::human_duration(self.simulator().elapsed());
+        self.say(NoticeLevel::Info, format!("{what} {key} was changed {by}, {at} after the start"));
+    }
+
+    fn go_to_end(&mut self) {
+        self.run_state = RunState::Paused;
+        if !self.rewind.go_to_end() {
+            self.say(NoticeLevel::Info, "this is the last moment that is known");
+        }
+    }
+
+    fn go_to_elapsed(&mut self, elapsed: Duration) {
+        self.run_state = RunState::Paused;
+        let at = self.simulator().start() + elapsed;
+        self.rewind.go_to_time(at);
+    }
+
+    fn go_to_branch(&mut self, branch: usize) {
+        self.run_state = RunState::Paused;
+        if !self.rewind.go_to_branch(branch) {
+            let last = self.moment().n_branches.saturating_sub(1);
+            self.say(NoticeLevel::Error, format!("there is no branch {branch}; branches are 0 to {last}"));
+        }
     }
 
     /// Lets `wall` of wall-clock time go by, as far as the stepper runs. `is_over` says that the caller wants to be
     /// back: where the machine cannot keep up with the speed, time goes as fast as it can.
     pub fn tick(&mut self, wall: Duration, mut is_over: impl FnMut() -> bool) {
+        if self.rewind.is_past() {
+            self.play_the_past(wall, &mut is_over);
+            return;
+        }
         let target = match (self.run_state, self.speed) {
             (RunState::Paused, _) => return,
-            (RunState::Running | RunState::RunningToOutcome, Speed::Max) => None,
-            (RunState::Running | RunState::RunningToOutcome, Speed::Times(n)) => {
-                Some(self.simulator.now() + wall.saturating_mul(n))
-            }
+            // A person who asks for the outcome does not want to wait for it.
+            (RunState::RunningToOutcome, _) | (RunState::Running, Speed::Max) => None,
+            (RunState::Running, Speed::Times(n)) => Some(self.simulator().now() + wall.saturating_mul(n)),
         };
         match target {
             Some(target) => self.run_until(target, &mut is_over),
@@ -138,11 +239,31 @@ impl Stepper {
         self.report_problems();
     }
 
+    /// Follows the known way, at the speed that the sandbox runs at.
+    fn play_the_past(&mut self, wall: Duration, is_over: &mut impl FnMut() -> bool) {
+        let until = match (self.run_state, self.speed) {
+            (RunState::Paused, _) => return,
+            (RunState::Running, Speed::Times(n)) => {
+                self.played_to += wall.saturating_mul(n);
+                Some(self.played_to)
+            }
+            (RunState::RunningToOutcome, _) | (RunState::Running, Speed::Max) => None,
+        };
+        while self.run_state != RunState::Paused && !is_over() {
+            let is_due = |at: Time| until.is_none_or(|until| at <= until);
+            if !self.rewind.next_known_at().is_some_and(is_due) || !self.rewind.follow() {
+                break;
+            }
+            self.stop_at_outcome();
+        }
+        self.next_cycle_at = self.simulator().now();
+    }
+
     fn run_until(&mut self, target: Time, is_over: &mut impl FnMut() -> bool) {
         while self.run_state != RunState::Paused && !is_over() {
-            let now = self.simulator.now();
-            if self.simulator.scheduler().can_schedule() && self.next_cycle_at <= now {
-                self.simulator.step_cycle();
+            let now = self.simulator().now();
+            if self.simulator().scheduler().can_schedule() && self.next_cycle_at <= now {
+                self.rewind.apply(SimulatorOp::StepCycle);
                 self.next_cycle_at = now + CYCLE_INTERVAL;
                 self.stop_at_outcome();
                 continue;
@@ -151,31 +272,48 @@ impl Stepper {
                 return;
             }
             let stop = if self.next_cycle_at > now { target.min(self.next_cycle_at) } else { target };
-            self.simulator.advance_to(stop, |simulator| !simulator.scheduler().can_schedule() && !is_over());
+            self.advance_to(stop, |simulator| !simulator.scheduler().can_schedule() && !is_over());
             self.stop_at_outcome();
         }
     }
 
     fn run_flat_out(&mut self, is_over: &mut impl FnMut() -> bool) {
         while self.run_state != RunState::Paused && !is_over() {
-            if self.simulator.step_cycle() {
+            if self.rewind.step_cycle() {
                 self.stop_at_outcome();
                 continue;
             }
-            if self.simulator.is_at_rest() {
+            if self.simulator().is_at_rest() {
+                if self.can_reach_the_flush() {
+                    continue;
+                }
                 self.run_state = RunState::Paused;
                 self.say(NoticeLevel::Info, "at rest: nothing moves until something changes; paused");
                 return;
             }
-            let Some((at, _)) = self.simulator.next_timeout() else { return };
-            self.simulator.advance_to(at, |_| true);
+            if self.simulator().next_timeout().is_none() {
+                return;
+            }
+            self.rewind.apply(SimulatorOp::NextTimeout);
             self.stop_at_outcome();
         }
     }
 
+    /// A person who asks for an outcome gets the one that the flush of unschedulable pods brings, too.
+    fn can_reach_the_flush(&mut self) -> bool {
+        if self.run_state != RunState::RunningToOutcome {
+            return false;
+        }
+        if self.simulator().next_timeout().is_none() {
+            return false;
+        }
+        self.rewind.apply(SimulatorOp::NextTimeout);
+        self.simulator().scheduler().can_schedule()
+    }
+
     fn stop_at_outcome(&mut self) {
         if self.run_state == RunState::RunningToOutcome
-            && self.simulator.scheduler().n_outcomes() > self.cycles_at_start
+            && self.simulator().scheduler().n_outcomes() > self.cycles_at_start
         {
             self.run_state = RunState::Paused;
         }
@@ -187,15 +325,15 @@ impl Stepper {
         const TICK_MAX: Duration = Duration::from_millis(100);
         match (self.run_state, self.speed) {
             (RunState::Paused, _) => None,
-            (_, Speed::Max) => Some(Duration::ZERO),
-            (_, Speed::Times(n)) => {
+            (RunState::RunningToOutcome, _) | (_, Speed::Max) => Some(Duration::ZERO),
+            (RunState::Running, Speed::Times(n)) => {
                 Some((CYCLE_INTERVAL / n.max(1)).clamp(Duration::from_millis(16), TICK_MAX))
             }
         }
     }
 
     fn report_problems(&mut self) {
-        for problem in self.simulator.scheduler_mut().take_problems() {
+        for problem in self.rewind.simulator_mut().scheduler_mut().take_problems() {
             tracing::warn!(target: "scheduler", "{problem}");
         }
     }

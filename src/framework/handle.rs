@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::api::objects::Pod;
-use crate::api::{ObjectStore, Rng, Str, Time, Uid};
+use crate::api::{NamespacedName, ObjectStore, Rng, Str, Time, Uid};
 
 use super::answers::{Answer, Answers, Question};
 use super::api_write::{ApiWrite, WriteResult};
@@ -92,6 +92,17 @@ pub enum HandleRequest {
         plugin: &'static str,
         /// What is written.
         write: ApiWrite,
+    },
+    /// Record an event about a pod (`EventRecorder`).
+    Event {
+        /// The pod.
+        pod: NamespacedName,
+        /// Such as `BindingConditionsPending`; the type is `Normal`.
+        reason: &'static str,
+        /// What is done, such as `Scheduling`.
+        action: &'static str,
+        /// The text.
+        note: String,
     },
     /// Let the rejected pods judge a change that no watch has reported, such as one that is only assumed.
     TellOf(ObjectChange),

@@ -7,6 +7,7 @@ pub mod affinity_terms;
 mod answers;
 pub mod api_write;
 mod cycle_state;
+pub mod device_cel;
 mod diagnosis;
 mod events;
 pub mod extender;

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::api::Str;
 use crate::api::objects::{Node, Pod};
+use crate::api::{NamespacedName, Str};
 
 use super::pod_info::PodInfo;
 use super::resource::Resource;
@@ -24,6 +24,8 @@ pub struct NodeInfo {
     allocatable: Resource,
     /// Shared, for a node is copied often where pods are put on it in thought.
     image_states: Arc<BTreeMap<Str, ImageStateSummary>>,
+    /// How many volumes of its pods refer to each claim (`PVCRefCounts`). Absent while none does, as on most nodes.
+    claims: Option<Arc<BTreeMap<NamespacedName, u32>>>,
 }
 
 /// What is known of an image on a node.
@@ -88,6 +90,11 @@ impl NodeInfo {
         &self.image_states
     }
 
+    /// The claims that volumes of its pods refer to by name, in order.
+    pub fn claims(&self) -> impl Iterator<Item = &NamespacedName> {
+        self.claims.iter().flat_map(|claims| claims.keys())
+    }
+
     /// Replaces the images.
     pub fn set_image_states(&mut self, image_states: BTreeMap<Str, ImageStateSummary>) {
         self.image_states = Arc::new(image_states);
@@ -136,12 +143,32 @@ impl NodeInfo {
             self.requested.sub(&resources.requests);
             self.non_zero_requested.sub(&non_zero);
         }
+        if !pod_info.claims.is_empty() {
+            self.count_claims(&pod_info.claims, add);
+        }
         for port in host_ports(&pod_info.pod) {
             if add {
                 self.used_ports.add(&port);
             } else {
                 self.used_ports.remove(&port);
             }
+        }
+    }
+
+    fn count_claims(&mut self, claims: &[NamespacedName], add: bool) {
+        let counts = Arc::make_mut(self.claims.get_or_insert_default());
+        for claim in claims {
+            if add {
+                *counts.entry(claim.clone()).or_default() += 1;
+            } else if let Some(count) = counts.get_mut(claim) {
+                *count -= 1;
+                if *count == 0 {
+                    counts.remove(claim);
+                }
+            }
+        }
+        if counts.is_empty() {
+            self.claims = None;
         }
     }
 }

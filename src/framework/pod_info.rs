@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::api::objects::Pod;
-use crate::api::{Str, Time, Uid};
+use crate::api::{NamespacedName, Str, Time, Uid};
 
 use super::affinity_terms::PodAffinityTerms;
 use super::events::ClusterEvent;
@@ -21,6 +21,8 @@ pub struct PodInfo {
     pub resources: PodResources,
     /// Its terms of pod affinity and anti-affinity, if it has any.
     pub affinity: Option<Arc<PodAffinityTerms>>,
+    /// The claims that its volumes refer to by name, one for each such volume.
+    pub claims: Vec<NamespacedName>,
 }
 
 impl PodInfo {
@@ -33,7 +35,9 @@ impl PodInfo {
     pub fn with_options(pod: Arc<Pod>, options: RequestOptions) -> Self {
         let resources = PodResources::with_options(&pod, options);
         let affinity = PodAffinityTerms::of(&pod).map(Arc::new);
-        Self { pod, resources, affinity }
+        let namespace = &pod.metadata.namespace;
+        let claims = pod.claim_names().map(|name| NamespacedName::new(namespace.clone(), name)).collect();
+        Self { resources, affinity, claims, pod }
     }
 
     /// `metadata.uid`.
@@ -47,6 +51,9 @@ impl PodInfo {
 pub struct QueuedPodInfo {
     /// The pod.
     pub pod_info: Arc<PodInfo>,
+    /// The pod when it was signed for batching: when it came, or changed while it was in the queue. What changed while
+    /// it was in flight is not in it.
+    pub signed_pod: Arc<Pod>,
     /// When it entered the queue, or failed last.
     pub timestamp: Time,
     /// Scheduling attempts so far.
@@ -75,6 +82,7 @@ impl QueuedPodInfo {
     /// A pod that has just come in.
     pub fn new(pod_info: Arc<PodInfo>, now: Time) -> Self {
         Self {
+            signed_pod: Arc::clone(&pod_info.pod),
             pod_info,
             timestamp: now,
             attempts: 0,

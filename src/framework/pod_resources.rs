@@ -19,6 +19,8 @@ pub struct RequestOptions {
     pub pod_level: bool,
     /// With `use_status`: the same for the pod's own requests.
     pub pod_level_status: bool,
+    /// What the pod's devices take from the node's own resources counts, as its status has it (KEP-5517).
+    pub device_claims: bool,
 }
 
 impl RequestOptions {
@@ -28,13 +30,14 @@ impl RequestOptions {
             use_status: true,
             pod_level: gates.is_enabled(Gate::PodLevelResources),
             pod_level_status: gates.is_enabled(Gate::InPlacePodLevelResourcesVerticalScaling),
+            device_claims: gates.is_enabled(Gate::DRANodeAllocatableResources),
         }
     }
 
     /// The same, by the spec alone: how a pod counts that is not on a node yet.
     #[must_use]
     pub const fn of_spec(self) -> Self {
-        Self { use_status: false, pod_level_status: false, ..self }
+        Self { use_status: false, pod_level_status: false, device_claims: false, ..self }
     }
 }
 
@@ -152,6 +155,11 @@ fn container_requests(pod: &Pod, options: RequestOptions, defaults: Option<&Reso
         }
     }
     raise(&mut total, &init_peak);
+    if options.device_claims {
+        for status in &pod.status.node_allocatable_resource_claim_statuses {
+            add(&mut total, &status.resources);
+        }
+    }
     total
 }
 

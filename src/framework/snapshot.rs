@@ -3,14 +3,14 @@
 //! Plain shared data: the cache brings it up to date between cycles, plugins read it. Mirrors
 //! `pkg/scheduler/backend/cache/snapshot.go`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use crate::api::Str;
 use crate::api::objects::Node;
+use crate::api::{NamespacedName, Str};
 
 use super::affinity_terms::PodAffinityTerms;
 use super::node_info::NodeInfo;
@@ -32,6 +32,7 @@ pub struct Snapshot {
 struct NodeLists {
     with_affinity: Vec<bool>,
     with_required_anti_affinity: Vec<bool>,
+    used_claims: BTreeSet<NamespacedName>,
 }
 
 /// What follows from the nodes and is kept at hand once somebody has asked for it. A copy of a snapshot starts
@@ -40,6 +41,8 @@ struct NodeLists {
 struct Derived {
     positions: OnceLock<FxHashMap<usize, usize>>,
     pods: OnceLock<PodIndex>,
+    /// On how many nodes each claim is used.
+    claims: OnceLock<FxHashMap<NamespacedName, usize>>,
     domains: Mutex<BTreeMap<Str, Arc<Domains>>>,
 }
 
@@ -71,6 +74,19 @@ impl Derived {
         }
         if let Some(pods) = self.pods.get_mut() {
             pods.replace_node(position, old, new);
+        }
+        if let Some(claims) = self.claims.get_mut() {
+            for claim in new.claims() {
+                *claims.entry(claim.clone()).or_default() += 1;
+            }
+            for claim in old.claims() {
+                if let Some(n_nodes) = claims.get_mut(claim) {
+                    *n_nodes -= 1;
+                    if *n_nodes == 0 {
+                        claims.remove(claim);
+                    }
+                }
+            }
         }
     }
 }
@@ -154,8 +170,8 @@ impl Snapshot {
         self.derived.pods.get_or_init(|| PodIndex::new(&self.nodes))
     }
 
-    /// From now on the lists of nodes that have pods with affinity stay as they are, whatever is put onto nodes in
-    /// thought: kube-scheduler makes them when it looks at the nodes, and a group's trial changes nodes alone.
+    /// From now on the lists of nodes that have pods with affinity, and that of used claims, stay as they are, whatever
+    /// is put onto nodes in thought: kube-scheduler makes them when it looks at the nodes, and a group's trial changes nodes alone.
     pub fn keep_lists(&mut self) {
         let has = |node: &Arc<NodeInfo>, is_meant: fn(&PodAffinityTerms) -> bool| {
             node.pods().iter().any(|info| info.affinity.as_deref().is_some_and(is_meant))
@@ -163,7 +179,8 @@ impl Snapshot {
         let with_affinity = self.nodes.iter().map(|node| has(node, |_| true)).collect();
         let is_anti = |terms: &PodAffinityTerms| !terms.required_anti_affinity.is_empty();
         let with_required_anti_affinity = self.nodes.iter().map(|node| has(node, is_anti)).collect();
-        self.lists = Some(Arc::new(NodeLists { with_affinity, with_required_anti_affinity }));
+        let used_claims = self.nodes.iter().flat_map(|node| node.claims()).cloned().collect();
+        self.lists = Some(Arc::new(NodeLists { with_affinity, with_required_anti_affinity, used_claims }));
     }
 
     /// The lists follow the nodes again.
@@ -182,6 +199,21 @@ impl Snapshot {
         self.lists.as_ref().map(|lists| lists.with_required_anti_affinity.as_slice())
     }
 
+    /// Whether a pod on a node refers to that claim by name (`IsPVCUsedByPods`).
+    pub fn is_claim_used(&self, claim: &NamespacedName) -> bool {
+        if let Some(lists) = &self.lists {
+            return lists.used_claims.contains(claim);
+        }
+        let claims = self.derived.claims.get_or_init(|| {
+            let mut claims = FxHashMap::default();
+            for claim in self.nodes.iter().flat_map(|node| node.claims()) {
+                *claims.entry(claim.clone()).or_default() += 1;
+            }
+            claims
+        });
+        claims.contains_key(claim)
+    }
+
     /// The last change of the cache that this snapshot has taken in; 0 if it was not made by a cache.
     pub const fn generation(&self) -> u64 {
         self.generation
@@ -196,6 +228,8 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::objects::Pod;
+    use crate::framework::PodInfo;
 
     fn node(name: &str, zone: &str) -> Arc<Node> {
         let mut node = Node::default();
@@ -224,5 +258,40 @@ mod tests {
         snapshot.replace(Arc::new(NodeInfo::with_node(node("a", "y"))));
         assert_eq!(snapshot.domains("zone").find("x"), None);
         assert_eq!(snapshot.domains("zone").find("y"), Some(0));
+    }
+
+    #[test]
+    fn a_claim_is_used_as_long_as_a_pod_on_a_node_refers_to_it() {
+        let pod = |uid: &str, claims: &[&str]| {
+            let mut pod = Pod::default();
+            pod.metadata.uid = Str::from(uid);
+            pod.metadata.namespace = Str::from("shop");
+            pod.spec.volumes = claims
+                .iter()
+                .map(|claim| {
+                    let source = serde_json::json!({ "claimName": claim });
+                    std::iter::once(("persistentVolumeClaim".to_owned(), source)).collect()
+                })
+                .collect();
+            Arc::new(PodInfo::new(Arc::new(pod)))
+        };
+        let (one, two) = (pod("1", &["data", "logs", "data"]), pod("2", &["data"]));
+        let mut a = NodeInfo::with_node(node("a", "x"));
+        a.add_pod(Arc::clone(&one));
+        let mut b = NodeInfo::with_node(node("b", "x"));
+        b.add_pod(Arc::clone(&two));
+        let mut snapshot = Snapshot::new(vec![Arc::new(a.clone()), Arc::new(b.clone())]);
+        let used = |snapshot: &Snapshot| {
+            ["data", "logs", "other"].map(|name| snapshot.is_claim_used(&NamespacedName::new("shop", name)))
+        };
+        assert_eq!(used(&snapshot), [true, true, false]);
+        assert!(!snapshot.is_claim_used(&NamespacedName::new("other", "data")));
+        a.remove_pod(&one.pod);
+        snapshot.replace(Arc::new(a.clone()));
+        assert_eq!(used(&snapshot), [true, false, false]);
+        assert_eq!(a, NodeInfo::with_node(node("a", "x")), "nothing is left");
+        b.remove_pod(&two.pod);
+        snapshot.replace(Arc::new(b));
+        assert_eq!(used(&snapshot), [false, false, false]);
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::api::manifest::{Source, load};
 use crate::api::objects::{Node, Pod};
 use crate::api::{Object, Str};
 use crate::framework::testing::TestWorld;
@@ -74,6 +75,24 @@ pub fn world(nodes: &[&str], pods: &[&str]) -> TestWorld {
     world
 }
 
+/// Everything that a multi-document manifest holds; nodes with the pods that name them make the snapshot.
+pub fn world_of(manifest: &str) -> TestWorld {
+    let source = Source { name: "test".to_owned(), text: manifest.to_owned() };
+    let mut world = TestWorld::default();
+    for object in load(&[source]).unwrap().objects {
+        world.objects.insert(object);
+    }
+    let nodes = world.objects.nodes.values().map(|node| {
+        let mut info = NodeInfo::with_node(Arc::clone(node));
+        for pod in world.objects.pods.values().filter(|pod| pod.spec.node_name == node.metadata.name) {
+            info.add_pod(Arc::new(PodInfo::new(Arc::clone(pod))));
+        }
+        Arc::new(info)
+    });
+    world.snapshot = Snapshot::new(nodes.collect());
+    world
+}
+
 /// What the plugin's PreFilter and, where that passes, its Filter answer for each node.
 pub fn filter(plugin: &dyn Plugin, pod: &str, nodes: &[&str], pods: &[&str]) -> Result<Vec<Status>, Status> {
     let world = world(nodes, pods);
@@ -87,6 +106,30 @@ pub fn filter(plugin: &dyn Plugin, pod: &str, nodes: &[&str], pods: &[&str]) -> 
     let filter = plugin.as_filter().unwrap();
     let nodes = world.snapshot.list().iter();
     Ok(nodes.map(|node| filter.filter(&world.handle(), &state, &pod, node)).collect())
+}
+
+/// The same in a world of a multi-document manifest, by node.
+pub fn filter_in(plugin: &dyn Plugin, manifest: &str, pod: &str) -> Result<Vec<Status>, Status> {
+    let mut world = world_of(manifest);
+    plugin.add_states(&mut world.states);
+    for object in world.objects.iter() {
+        world.states.object_changed(&world.objects, None, Some(&object));
+    }
+    let (pod, mut state) = (pod_info(pod), CycleState::new());
+    let pre_filter = plugin.as_pre_filter().unwrap();
+    let (_, status) = pre_filter.pre_filter(&world.handle(), &mut state, &pod, world.snapshot.list());
+    if !status.is_success() {
+        return Err(status);
+    }
+    let filter = plugin.as_filter().unwrap();
+    let nodes = world.snapshot.list().iter();
+    Ok(nodes.map(|node| filter.filter(&world.handle(), &state, &pod, node)).collect())
+}
+
+/// An object of a manifest.
+pub fn object(manifest: &str) -> Object {
+    let source = Source { name: "test".to_owned(), text: manifest.to_owned() };
+    load(&[source]).unwrap().objects.remove(0)
 }
 
 /// Raw and normalized score of each node; an error is what PreScore or Score ended with.

@@ -29,7 +29,8 @@ use super::volume_restrictions::VolumeRestrictions;
 use super::volume_zone::VolumeZone;
 use crate::config::Gate;
 use crate::config::plugin_args::{
-    DefaultPreemptionArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs, NodeResourcesFitArgs,
+    DefaultPreemptionArgs, DynamicResourcesArgs, NodeAffinityArgs, NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs, VolumeBindingArgs,
 };
 use crate::config::topology_args::{InterPodAffinityArgs, PodTopologySpreadArgs};
 use crate::framework::Plugin;
@@ -64,10 +65,16 @@ const IN_TREE: &[(&str, Factory)] = &[
         made(DefaultPreemption::new(args, context.gates))
     }),
     (names::VOLUME_RESTRICTIONS, |_, _| made(VolumeRestrictions)),
-    (names::NODE_VOLUME_LIMITS, |_, _| made(NodeVolumeLimits)),
-    (names::VOLUME_BINDING, |_, context| made(VolumeBinding::new(context.gates))),
+    (names::NODE_VOLUME_LIMITS, |_, context| made(NodeVolumeLimits::new(context.gates))),
+    (names::VOLUME_BINDING, |args, context| {
+        let args = VolumeBindingArgs::from_value(args, "", context.gates).map_err(text)?;
+        made(VolumeBinding::new(&args, context.gates))
+    }),
     (names::VOLUME_ZONE, |_, _| made(VolumeZone)),
-    (names::DYNAMIC_RESOURCES, |_, context| made(DynamicResources::new(context.gates))),
+    (names::DYNAMIC_RESOURCES, |args, context| {
+        let args = DynamicResourcesArgs::from_value(args, "", context.gates).map_err(text)?;
+        made(DynamicResources::new(args, context.gates))
+    }),
     (names::POD_TOPOLOGY_SPREAD, |args, context| {
         let args = PodTopologySpreadArgs::from_value(args, "").map_err(text)?;
         made(PodTopologySpread::new(args, context.gates))

@@ -1,25 +1,29 @@
-//! VolumeRestrictions: a disk that only one node can have for writing keeps other pods with it off the node.
+//! VolumeRestrictions: a disk that only one pod can have for writing keeps other pods with it away.
 //!
-//! Follows `plugins/volumerestrictions/volume_restrictions.go`: disks of GCE and AWS, iSCSI and RBD. Not built: claims
-//! of the access mode ReadWriteOncePod; a pod with any claim gets an error.
+//! Follows `plugins/volumerestrictions/volume_restrictions.go`: disks of GCE and AWS, iSCSI and RBD on one node, claims
+//! of the access mode ReadWriteOncePod in the whole cluster (KEP-2485).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::helper::objects::as_pods;
+use super::helper::objects::{as_pods, changed};
 use super::helper::volumes::{self, Volume};
-use super::helper::{signers, volumes::PERSISTENT_VOLUME_CLAIM};
+use super::helper::{listers, signers};
 use super::names;
 use crate::api::Object;
-use crate::api::objects::Pod;
+use crate::api::objects::{PersistentVolumeClaim, Pod};
 use crate::framework::{
     ActionType, ClusterEvent, ClusterEventWithHint, CycleState, EnqueueExtensions, EventResource,
     FilterPlugin, Handle, NodeInfo, Plugin, PodInfo, PreFilterExtensions, PreFilterPlugin, PreFilterResult,
     QueueingHint, SignFragment, SignPlugin, Status,
 };
 
-const REASON: &str = "node(s) had no available disk";
+const DISK_REASON: &str = "node(s) had no available disk";
+const CLAIM_REASON: &str = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already \
+                            in-use by another pod";
+const READ_WRITE_ONCE_POD: &str = "ReadWriteOncePod";
 
 /// The kinds of disks that conflict.
 const DISKS: [&str; 4] = ["gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd"];
@@ -28,9 +32,36 @@ const DISKS: [&str; 4] = ["gcePersistentDisk", "awsElasticBlockStore", "iscsi", 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VolumeRestrictions;
 
-/// That PreFilter has seen the pod.
+/// What PreFilter has found.
 #[derive(Clone, Debug)]
-struct Seen;
+struct ExclusiveClaims {
+    /// The pod's claims that one pod alone may use.
+    names: Arc<BTreeSet<String>>,
+    /// How often they are used by pods on nodes, these included that are put there or taken off in thought.
+    n_uses: i64,
+}
+
+impl ExclusiveClaims {
+    /// The claims of a pod, each counted once if a pod on a node has it.
+    fn of(pod: &Pod, handle: &Handle<'_>) -> Result<Self, String> {
+        let (mut names, mut n_uses) = (BTreeSet::new(), 0);
+        for name in pod.claim_names() {
+            let claim = listers::claim(handle.objects, &pod.metadata.namespace, name)?;
+            let is_exclusive = claim.spec.access_modes.iter().any(|mode| mode == READ_WRITE_ONCE_POD);
+            if is_exclusive && names.insert(name.to_owned()) {
+                n_uses += i64::from(handle.snapshot.is_claim_used(&claim.key()));
+            }
+        }
+        Ok(Self { names: Arc::new(names), n_uses })
+    }
+
+    /// How many volumes of another pod refer to them. Upstream compares the names alone, so a claim of another
+    /// namespace counts if it has the same name.
+    fn uses_of(&self, pod: &PodInfo) -> i64 {
+        let uses = pod.claims.iter().filter(|claim| self.names.contains(&*claim.name));
+        i64::try_from(uses.count()).unwrap_or(i64::MAX)
+    }
+}
 
 fn has_disk(volume: &Volume) -> bool {
     DISKS.iter().any(|disk| volumes::has(volume, disk))
@@ -86,13 +117,19 @@ fn is_schedulable_after_pod_deleted(
     let deleted = deleted.ok_or_else(|| "expected a Pod, but got nothing".to_owned())?;
     let is_there = pod.metadata.namespace == deleted.metadata.namespace;
     let had_disk = has_volume_conflict(pod, std::iter::once(deleted.as_ref()));
-    let claims = |pod: &Pod| {
-        let claims = pod.spec.volumes.iter().filter_map(volumes::claim_name);
-        claims.map(str::to_owned).collect::<Vec<_>>()
-    };
-    let wanted = claims(pod);
-    let had_claim = claims(deleted).iter().any(|claim| wanted.contains(claim));
+    let had_claim = deleted.claim_names().any(|claim| pod.claim_names().any(|own| own == claim));
     Ok(if is_there && (had_disk || had_claim) { QueueingHint::Queue } else { QueueingHint::QueueSkip })
+}
+
+fn is_schedulable_after_claim_added(
+    pod: &Pod,
+    old: Option<&Object>,
+    new: Option<&Object>,
+) -> Result<QueueingHint, String> {
+    let (_, claim) = changed::<PersistentVolumeClaim>(old, new)?;
+    let is_own = claim.metadata.namespace == pod.metadata.namespace
+        && pod.claim_names().any(|name| *name == *claim.metadata.name);
+    Ok(if is_own { QueueingHint::Queue } else { QueueingHint::QueueSkip })
 }
 
 impl Plugin for VolumeRestrictions {
@@ -116,18 +153,20 @@ impl Plugin for VolumeRestrictions {
 impl PreFilterPlugin for VolumeRestrictions {
     fn pre_filter(
         &self,
-        _: &Handle<'_>,
+        handle: &Handle<'_>,
         state: &mut CycleState,
         pod: &PodInfo,
         _: &[Arc<NodeInfo>],
     ) -> (Option<PreFilterResult>, Status) {
-        if let Some(status) = volumes::not_built(self.name(), &pod.pod, &[PERSISTENT_VOLUME_CLAIM]) {
-            return (None, status);
-        }
-        if !pod.pod.spec.volumes.iter().any(has_disk) {
+        let claims = match ExclusiveClaims::of(&pod.pod, handle) {
+            Ok(claims) => claims,
+            // The only error there is: a claim is missing.
+            Err(reason) => return (None, Status::unresolvable(reason)),
+        };
+        if claims.n_uses == 0 && !pod.pod.spec.volumes.iter().any(has_disk) {
             return (None, Status::skip());
         }
-        state.write(self.name(), Seen);
+        state.write(self.name(), claims);
         (None, Status::SUCCESS)
     }
 
@@ -136,17 +175,18 @@ impl PreFilterPlugin for VolumeRestrictions {
     }
 }
 
-/// Without claims there is nothing to count.
 impl PreFilterExtensions for VolumeRestrictions {
     fn add_pod(
         &self,
         _: &Handle<'_>,
         state: &mut CycleState,
         _: &PodInfo,
-        _: &PodInfo,
+        pod_to_add: &PodInfo,
         _: &NodeInfo,
     ) -> Status {
-        check_seen(state)
+        let Some(claims) = state.read_mut::<ExclusiveClaims>() else { return not_found() };
+        claims.n_uses += claims.uses_of(pod_to_add);
+        Status::SUCCESS
     }
 
     fn remove_pod(
@@ -154,27 +194,30 @@ impl PreFilterExtensions for VolumeRestrictions {
         _: &Handle<'_>,
         state: &mut CycleState,
         _: &PodInfo,
-        _: &PodInfo,
+        pod_to_remove: &PodInfo,
         _: &NodeInfo,
     ) -> Status {
-        check_seen(state)
+        let Some(claims) = state.read_mut::<ExclusiveClaims>() else { return not_found() };
+        claims.n_uses -= claims.uses_of(pod_to_remove);
+        Status::SUCCESS
     }
 }
 
-/// An error if PreFilter was not asked.
-fn check_seen(state: &CycleState) -> Status {
-    match state.read::<Seen>() {
-        Some(Seen) => Status::SUCCESS,
-        None => Status::error("cannot read \"PreFilterVolumeRestrictions\" from cycleState"),
-    }
+/// PreFilter was not asked.
+fn not_found() -> Status {
+    Status::error("cannot read \"PreFilterVolumeRestrictions\" from cycleState")
 }
 
 impl FilterPlugin for VolumeRestrictions {
     fn filter(&self, _: &Handle<'_>, state: &CycleState, pod: &PodInfo, node: &NodeInfo) -> Status {
         if has_volume_conflict(&pod.pod, node.pods().iter().map(|other| other.pod.as_ref())) {
-            return Status::unschedulable(REASON);
+            return Status::unschedulable(DISK_REASON);
         }
-        check_seen(state)
+        match state.read::<ExclusiveClaims>() {
+            None => not_found(),
+            Some(claims) if claims.n_uses > 0 => Status::unschedulable(CLAIM_REASON),
+            Some(_) => Status::SUCCESS,
+        }
     }
 }
 
@@ -186,6 +229,10 @@ impl EnqueueExtensions for VolumeRestrictions {
                 is_schedulable_after_pod_deleted(pod, old, new)
             }),
             ClusterEventWithHint::always(ClusterEvent::new(EventResource::Node, ActionType::ADD)),
+            ClusterEventWithHint::hinted(
+                ClusterEvent::new(EventResource::PersistentVolumeClaim, ActionType::ADD),
+                |_, pod, old, new| is_schedulable_after_claim_added(pod, old, new),
+            ),
         ]
     }
 }
@@ -200,7 +247,7 @@ impl SignPlugin for VolumeRestrictions {
 mod tests {
     use super::*;
     use crate::framework::Code;
-    use crate::plugins::fixtures::{filter, hint, pod, pod_object};
+    use crate::plugins::fixtures::{filter, filter_in, hint, object, pod, pod_info, pod_object, world_of};
 
     const NODE: &str = "{metadata: {name: n}}";
 
@@ -252,16 +299,6 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_an_error_that_names_it() {
-        let pod = with_volume("p", "persistentVolumeClaim: {claimName: data}");
-        let status = filter(&VolumeRestrictions, &pod, &[NODE], &[]).err().unwrap_or_default();
-        assert_eq!(
-            (status.code(), status.message().as_str()),
-            (Code::Error, "VolumeRestrictions is not built yet: pod uses the claim \"data\"")
-        );
-    }
-
-    #[test]
     fn the_deletion_of_a_pod_with_the_same_disk_or_claim_is_worth_a_retry() {
         let disk = "gcePersistentDisk: {pdName: d}";
         let claim = "persistentVolumeClaim: {claimName: data}";
@@ -277,5 +314,89 @@ mod tests {
         let elsewhere = pod_object(&elsewhere);
         let new = pod(&with_volume("new", disk));
         assert_eq!(hint(&VolumeRestrictions, 0, &new, Some(&elsewhere), None), Ok(QueueingHint::QueueSkip));
+    }
+
+    const CLAIM_TAKEN: &str = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
+
+    fn with_claim(name: &str, namespace: &str) -> String {
+        let mode = "accessModes: [ReadWriteOnce, ReadWriteOncePod]";
+        format!(
+            "{{kind: PersistentVolumeClaim, apiVersion: v1, metadata: {{name: {name}, namespace: {namespace}}}, spec: {{{mode}}}}}"
+        )
+    }
+
+    fn user(name: &str, namespace: &str, claim: &str) -> String {
+        let volume = format!("{{name: v, persistentVolumeClaim: {{claimName: {claim}}}}}");
+        format!(
+            "{{kind: Pod, apiVersion: v1, metadata: {{name: {name}, namespace: {namespace}, uid: {name}}}, spec: {{nodeName: a, volumes: [{volume}]}}}}"
+        )
+    }
+
+    fn claims(objects: &[String]) -> Result<Vec<String>, (Code, String)> {
+        let nodes =
+            ["a", "b"].map(|name| format!("{{kind: Node, apiVersion: v1, metadata: {{name: {name}}}}}"));
+        let all = [&nodes, objects].concat().join("\n---\n");
+        let new = user("new", "default", "data").replace("nodeName: a, ", "");
+        match filter_in(&VolumeRestrictions, &all, &new) {
+            Ok(statuses) => Ok(statuses.iter().map(Status::message).collect()),
+            Err(status) => Err((status.code(), status.message())),
+        }
+    }
+
+    #[test]
+    fn a_claim_for_one_pod_is_taken_on_all_nodes() {
+        let own = with_claim("data", "default");
+        let skip = Err((Code::Skip, String::new()));
+        assert_eq!(
+            claims(&[own.clone(), user("old", "default", "data")]),
+            Ok(vec![CLAIM_TAKEN.to_owned(), CLAIM_TAKEN.to_owned()])
+        );
+        assert_eq!(claims(std::slice::from_ref(&own)), skip);
+        assert_eq!(
+            claims(&[own.clone(), user("old", "other", "data")]),
+            skip,
+            "a claim of another namespace"
+        );
+        let shared = own.replace(", ReadWriteOncePod", "");
+        assert_eq!(claims(&[shared, user("old", "default", "data")]), skip);
+        assert_eq!(
+            claims(&[with_claim("data", "other")]),
+            Err((Code::UnschedulableAndUnresolvable, "persistentvolumeclaim \"data\" not found".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_pod_taken_off_frees_its_claims_by_name_alone() {
+        let manifest = [with_claim("data", "default"), user("old", "default", "data")].join("\n---\n");
+        let node = "{kind: Node, apiVersion: v1, metadata: {name: a}}";
+        let world = world_of(&format!("{node}\n---\n{manifest}"));
+        let (handle, mut state) = (world.handle(), CycleState::new());
+        let pod = pod_info(&user("new", "default", "data"));
+        let (_, status) = VolumeRestrictions.pre_filter(&handle, &mut state, &pod, world.snapshot.list());
+        assert!(status.is_success());
+        let node = &world.snapshot.list()[0];
+        let mut empty = NodeInfo::clone(node);
+        empty.remove_pod(&node.pods()[0].pod);
+        let verdict = |state: &CycleState| VolumeRestrictions.filter(&handle, state, &pod, &empty).message();
+        assert_eq!(verdict(&state), CLAIM_TAKEN);
+        let old = pod_info(&user("old", "default", "data"));
+        let namesake = pod_info(&user("namesake", "other", "data"));
+        let extensions = VolumeRestrictions.pre_filter_extensions();
+        let Some(extensions) = extensions else { unreachable!("it has some") };
+        extensions.remove_pod(&handle, &mut state, &pod, &old, &empty);
+        assert_eq!(verdict(&state), "");
+        extensions.add_pod(&handle, &mut state, &pod, &namesake, &empty);
+        assert_eq!(verdict(&state), CLAIM_TAKEN);
+        let unread = extensions.remove_pod(&handle, &mut CycleState::new(), &pod, &old, &empty);
+        assert_eq!(unread.message(), "cannot read \"PreFilterVolumeRestrictions\" from cycleState");
+    }
+
+    #[test]
+    fn a_new_claim_of_the_pod_is_worth_a_retry() {
+        let new = pod(&user("new", "default", "data"));
+        let answer = |claim: &str| hint(&VolumeRestrictions, 2, &new, None, Some(&object(claim)));
+        assert_eq!(answer(&with_claim("data", "default")), Ok(QueueingHint::Queue));
+        assert_eq!(answer(&with_claim("data", "other")), Ok(QueueingHint::QueueSkip));
+        assert_eq!(answer(&with_claim("logs", "default")), Ok(QueueingHint::QueueSkip));
     }
 }

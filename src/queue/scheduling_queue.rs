@@ -110,7 +110,10 @@ impl SchedulingQueue {
             return changes;
         }
         let (in_place, queue) = match self.locate(&key) {
-            Some((info, queue)) => (QueuedPodInfo { pod_info: Arc::clone(&new), ..info.clone() }, queue),
+            Some((info, queue)) => {
+                let signed_pod = Arc::clone(&new.pod);
+                (QueuedPodInfo { pod_info: Arc::clone(&new), signed_pod, ..info.clone() }, queue)
+            }
             None => return self.add_with_event(env, new, ClusterEvent::UNSCHEDULED_POD_UPDATE),
         };
         self.replace(&key, in_place, queue);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::api::objects::Pod;
 use crate::api::{Duration, Object, Str, Time, Uid};
+use crate::config::Gate;
 use crate::framework::extender::ExtenderAnswer;
 use crate::framework::runtime::PluginVerdict;
 use crate::framework::runtime::waiting_pods::WaitingPod;
@@ -59,6 +60,7 @@ impl Scheduler {
             has_pre_bind_work: false,
             ready_since: Some(self.world.now),
             has_waited: false,
+            waited_in: None,
             goes_on: false,
             pre_bind_outcome: None,
             cancelled: None,
@@ -171,6 +173,13 @@ impl Scheduler {
     /// (KEP-5278).
     fn begin_binding(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
         let assumed = assumed(&binding.cycle);
+        if !self.options.gates.is_enabled(Gate::NominatedNodeNameForExpectation) {
+            // Nobody says beforehand whether PreBind has work, so all plugins get it.
+            binding.has_pre_bind_work = true;
+            binding.stage = BindingStage::WaitOnPermit;
+            let will_wait = self.world.waiting_pods.get(assumed.uid()).is_some();
+            return if will_wait { Progress::Advanced } else { self.wait_on_permit(binding) };
+        }
         let (status, _) = framework.run_pre_bind_pre_flights(
             &self.world.handle(framework),
             &mut binding.cycle.state,
@@ -265,6 +274,7 @@ impl Scheduler {
         if binding.has_pre_bind_work {
             let mut is_pending = false;
             let mut previous_is_parallel = true;
+            self.pre_bind_wakeups.remove(assumed.uid());
             for plugin in &framework.plugins.pre_bind {
                 let name = plugin.name();
                 let Some(pre_bind) = plugin.as_pre_bind() else { continue };
@@ -286,8 +296,13 @@ impl Scheduler {
                 match progress {
                     PreBindProgress::Pending { wake_at } => {
                         is_pending = true;
+                        binding.waited_in = Some(name);
                         if let Some(wake_at) = wake_at {
-                            self.pre_bind_wakeups.insert(assumed.uid().clone(), wake_at);
+                            // Of several plugins the one that wants to be asked first decides.
+                            let earliest = self.pre_bind_wakeups.entry(assumed.uid().clone());
+                            earliest
+                                .and_modify(|earliest| *earliest = wake_at.min(*earliest))
+                                .or_insert(wake_at);
                         }
                     }
                     PreBindProgress::Done(status) => {
@@ -320,7 +335,6 @@ impl Scheduler {
             if is_pending {
                 return None;
             }
-            self.pre_bind_wakeups.remove(assumed.uid());
         } else {
             binding.cycle.note(|trace| trace.pre_bind = Some(Vec::new()));
         }

@@ -89,6 +89,8 @@ pub(super) struct BindingCycle {
     pub goes_on: bool,
     /// Whether it has waited for something before.
     pub has_waited: bool,
+    /// The PreBind plugin that it has waited in last, if any.
+    pub waited_in: Option<&'static str>,
     /// How PreBind has ended, while the turn to go on is awaited.
     pub pre_bind_outcome: Option<Result<(), Failure>>,
     /// Set when a preemption cancels the pod in PreBind; the reason.

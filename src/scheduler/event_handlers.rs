@@ -94,7 +94,16 @@ impl Scheduler {
             (Some(_), None) => ActionType::DELETE,
         };
         let resource = match old.or(new).map(Object::kind) {
+            Some(Kind::PersistentVolume) => EventResource::PersistentVolume,
+            Some(Kind::PersistentVolumeClaim) => EventResource::PersistentVolumeClaim,
+            Some(Kind::StorageClass) => EventResource::StorageClass,
+            Some(Kind::CSINode) => EventResource::CsiNode,
+            Some(Kind::CSIDriver) => EventResource::CsiDriver,
+            Some(Kind::CSIStorageCapacity) => EventResource::CsiStorageCapacity,
+            Some(Kind::VolumeAttachment) => EventResource::VolumeAttachment,
             Some(Kind::DeviceClass) => EventResource::DeviceClass,
+            Some(Kind::ResourceClaim) => EventResource::ResourceClaim,
+            Some(Kind::ResourceSlice) => EventResource::ResourceSlice,
             Some(Kind::PodGroup) if self.options.gates.is_enabled(Gate::GenericWorkload) => {
                 EventResource::PodGroup
             }

@@ -26,6 +26,7 @@ impl Scheduler {
         failure: Failure,
         nominating_info: &NominatingInfo,
     ) -> Option<EffectId> {
+        self.counts.failed += 1;
         let message = failure.message();
         let is_rejection = failure.is_rejection();
         let mut queued = cycle.queued.clone();

@@ -454,6 +454,11 @@ impl Scheduler {
                     let id = self.emit(EffectKind::Write(write.clone()));
                     self.pending_effects.insert(id, PendingEffect::Write { uid: pod, plugin, write });
                 }
+                HandleRequest::Event { pod, reason, action, note } => {
+                    let at = self.world.now;
+                    let (type_, regarding) = ("Normal", pod);
+                    self.record_event(ObjectEvent { at, type_, reason, action, regarding, note });
+                }
                 HandleRequest::TellOf((old, new)) => self.tell_of(old.as_ref(), new.as_ref()),
             }
         }

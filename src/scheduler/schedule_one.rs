@@ -8,17 +8,20 @@ use std::sync::Arc;
 
 use crate::api::Str;
 use crate::api::objects::Pod;
+use crate::config::Gate;
 use crate::framework::extender::Extender;
 use crate::framework::{
     Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, QueuedPodInfo, Status,
 };
 
+use crate::plugins::dynamic_resources::node_allocatable_claim_statuses;
+
 use super::Scheduler;
 use super::batch::RankedNode;
 use super::cycle::{Cycle, Failure, Suspended};
 use super::trace::{
-    CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace,
-    SelectionReason, SelectionTrace,
+    CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace, SelectionReason,
+    SelectionTrace,
 };
 use super::view::ObjectEvent;
 
@@ -114,7 +117,7 @@ impl Scheduler {
         let mut cycle = self.new_cycle(popped.info, self.counts.cycles);
         cycle.is_stepped = is_stepped;
         self.cache.update_snapshot(&mut self.world.snapshot);
-        self.add_trace(&mut cycle, PoppedFrom::from(popped.from));
+        self.add_trace(&mut cycle, popped.from);
         match self.reason_to_skip(cycle.queued.pod()) {
             Some(reason) => self.skip_attempt(cycle, reason),
             None => self.cycle = Some(cycle),
@@ -360,7 +363,7 @@ impl Scheduler {
         if !self.options.is_batching || !self.world.extenders.is_empty() || !framework.can_sign_pods() {
             return;
         }
-        cycle.signature = framework.sign_pod(cycle.queued.pod());
+        cycle.signature = framework.sign_pod(&cycle.queued.signed_pod);
         let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
         cycle.node_hint = batch.node_hint(
             &self.world,
@@ -438,9 +441,6 @@ impl Scheduler {
         let handle = self.world.handle(framework);
         let start = start.checked_rem(n).unwrap_or(0);
         for i in (start..n).chain(0..start) {
-            if feasible.len() == n_to_find {
-                break;
-            }
             let position = match positions {
                 None => i,
                 Some(positions) => positions.get(i).copied().unwrap_or(usize::MAX),
@@ -456,6 +456,11 @@ impl Scheduler {
             } else {
                 Status::SUCCESS
             };
+            // As upstream, it is the first node too many that ends the search: what is turned down before it counts as
+            // looked at.
+            if status.is_success() && feasible.len() == n_to_find {
+                break;
+            }
             if let Some(verdict) = evidence.verdicts.get_mut(position) {
                 *verdict = if status.is_success() {
                     NodeVerdict::Feasible
@@ -634,7 +639,13 @@ impl Scheduler {
     /// The cache counts the pod as if it were bound, so that the next attempt can begin.
     pub(super) fn assume(&mut self, cycle: &mut Cycle) -> Next {
         let host = cycle.host.clone().unwrap_or_default();
-        let assumed = Arc::new(assumed_pod_info(cycle.pod_info(), &host));
+        let mut assumed = assumed_pod_info(cycle.pod_info(), &host);
+        if self.options.gates.is_enabled(Gate::DRANodeAllocatableResources) {
+            let statuses = node_allocatable_claim_statuses(&cycle.state, &host);
+            Arc::make_mut(&mut assumed.pod).status.node_allocatable_resource_claim_statuses = statuses;
+            assumed = crate::framework::PodInfo::with_options(assumed.pod, self.world.request_options);
+        }
+        let assumed = Arc::new(assumed);
         cycle.assumed = Some(Arc::clone(&assumed));
         if cycle.state.is_pod_group_cycle {
             self.assume_in_snapshot(cycle, &host);

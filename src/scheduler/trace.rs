@@ -12,6 +12,8 @@ use crate::framework::preemption::PreemptionEvidence;
 use crate::framework::runtime::{PluginVerdict, ScoreOutcome};
 use crate::framework::{NodeInfo, PodInfo, Snapshot, Status};
 
+pub use crate::queue::PoppedFrom;
+
 /// The steps of an attempt, in their order. PostFilter replaces all that follow when no node is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
@@ -88,34 +90,6 @@ impl Phase {
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-/// Which queue a pod was popped from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PoppedFrom {
-    /// activeQ.
-    ActiveQ,
-    /// backoffQ, because activeQ was empty.
-    BackoffQ,
-}
-
-impl From<crate::queue::PoppedFrom> for PoppedFrom {
-    fn from(from: crate::queue::PoppedFrom) -> Self {
-        match from {
-            crate::queue::PoppedFrom::ActiveQ => Self::ActiveQ,
-            crate::queue::PoppedFrom::BackoffQ => Self::BackoffQ,
-        }
-    }
-}
-
-impl PoppedFrom {
-    /// The queue's name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ActiveQ => "activeQ",
-            Self::BackoffQ => "backoffQ",
-        }
     }
 }
 

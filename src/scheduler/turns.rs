@@ -41,6 +41,8 @@ pub struct Turn {
     pub since: Time,
     /// Whether it had to wait for something before that.
     pub has_waited: bool,
+    /// The PreBind plugin that it has waited in last, if any.
+    pub waited_in: Option<&'static str>,
 }
 
 impl Scheduler {
@@ -56,7 +58,7 @@ impl Scheduler {
             .iter()
             .filter_map(|run| {
                 let strand = Strand::Preemption(run.preemptor.uid().clone());
-                Some(Turn { strand, since: run.ready_since?, has_waited: false })
+                Some(Turn { strand, since: run.ready_since?, has_waited: false, waited_in: None })
             })
             .collect();
         let mut bindings: Vec<Turn> = self
@@ -65,7 +67,8 @@ impl Scheduler {
             .filter_map(|binding| {
                 let strand = Strand::Binding(binding.cycle.queued.uid().clone());
                 let has_waited = binding.has_waited && !binding.goes_on;
-                Some(Turn { strand, since: binding.ready_since?, has_waited })
+                let waited_in = binding.waited_in;
+                Some(Turn { strand, since: binding.ready_since?, has_waited, waited_in })
             })
             .collect();
         preemptions.sort_by_key(|turn| turn.since);

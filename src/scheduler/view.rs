@@ -137,6 +137,8 @@ pub struct Counts {
     pub bound: u64,
     /// Attempts.
     pub cycles: u64,
+    /// Attempts that have failed, in the scheduling or the binding cycle.
+    pub failed: u64,
     /// Pods that it has evicted to make room.
     pub preempted: u64,
     /// Nodes that Filter looked at, over all attempts.

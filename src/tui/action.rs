@@ -144,7 +144,12 @@ macro_rules! actions {
 actions! {
     StepCycle "step-cycle" [Stepper] hint 2 "cycle" "Do the rest of this attempt, or a whole one";
     StepPhase "step-phase" [Stepper] hint 3 "phase" "Do the next phase of the attempt";
-    RunToOutcome "run-to-outcome" [Stepper] hint 8 "outcome" "Go on until a pod is bound or rejected";
+    BackPhase "back-phase" [Stepper] hint 8 "back" "Go back to before the last phase";
+    BackCycle "back-cycle" [Stepper] "Go back to before the attempt that is under way or was made last";
+    BackToChange "back-to-change" [Stepper] "Go back to the last change of the selected pod or node: who put it here?";
+    BackToStart "back-to-start" [Stepper] palette true "Go back to the beginning of what is known";
+    GoToEnd "go-to-end" [Stepper] "Go on to the last moment that is known";
+    RunToOutcome "run-to-outcome" [Stepper] hint 16 "outcome" "Go on until a pod is bound or rejected";
     Run "run" [Stepper] "Run freely";
     Pause "pause" [Stepper] "Stop running";
     ToggleRun "toggle-run" [Stepper] hint 4 "run" "Run, or stop running";

@@ -137,6 +137,7 @@ mod tests {
 
     fn session(run_state: RunState, view: View) -> SessionView {
         SessionView {
+            moment: Default::default(),
             source: Str::from("sample"),
             run_state,
             speed: Speed::Times(1),

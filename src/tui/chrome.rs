@@ -89,6 +89,9 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
             line: Line::styled(view.speed.to_string().replace('×', times), style(Role::StatusBarValue)),
         },
     ];
+    if let Some(line) = moment(cx) {
+        segments.push(Segment { rank: 1, line });
+    }
     if let Some((ahead, what)) = &view.next_timeout {
         let what = text::truncate(&text::clean(what), 36, cx.glyphs).into_owned();
         let line = Line::from(vec![
@@ -99,6 +102,23 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
         segments.push(Segment { rank: 10, line });
     }
     segments
+}
+
+/// Where the session stands in what is known of it, if that is not the end of the only way.
+fn moment(cx: &ChromeCx<'_>) -> Option<Line<'static>> {
+    let moment = &cx.view.moment;
+    let mut text = String::new();
+    if moment.is_past() {
+        text = format!("past {}/{}", moment.position, moment.end);
+        if moment.phases_inside > 0 {
+            text.push_str(&format!("+{}", moment.phases_inside));
+        }
+    }
+    if moment.n_branches > 1 {
+        let gap = if text.is_empty() { "" } else { " " };
+        text.push_str(&format!("{gap}branch {}", moment.branch));
+    }
+    (!text.is_empty()).then(|| Line::styled(text, cx.theme.style(Role::Warning)))
 }
 
 fn right_segments(n_log_dropped: u64, cx: &ChromeCx<'_>) -> Vec<Segment> {

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use crate::api::{NamespacedName, Str};
-use crate::driver::session::{Advance, Edit, SessionCommand, SessionView, Speed};
+use crate::api::{Kind, NamespacedName, Str};
+use crate::driver::session::{Advance, BackTo, Edit, SessionCommand, SessionView, Speed};
 
 use super::action::Action;
 use super::manifest;
@@ -54,6 +54,7 @@ enum Word {
     Theme,
     Speed,
     Taint,
+    Back,
 }
 
 /// A command.
@@ -82,6 +83,22 @@ pub const COMMANDS: &[CommandInfo] = &[
     command("cycle", "", "Do the rest of this attempt, or a whole one", &[], |_, _| {
         session(SessionCommand::StepCycle)
     }),
+    command(
+        "back",
+        "[phase|cycle|start|DURATION]",
+        "Go back, or to that time after the start",
+        &[Word::Back],
+        back,
+    ),
+    command("end", "", "Go on to the last moment that is known", &[], |_, _| session(SessionCommand::ToEnd)),
+    command(
+        "changed",
+        "[pod NS/NAME | node NAME]",
+        "Go back to the last change of a pod or a node",
+        &[Word::Kind],
+        changed,
+    ),
+    command("branch", "N", "Go to the end of a branch; 0 is the first", &[], branch),
     command("outcome", "", "Go on until a pod is bound or rejected", &[], |_, _| {
         session(SessionCommand::RunToOutcome)
     }),
@@ -94,8 +111,8 @@ pub const COMMANDS: &[CommandInfo] = &[
     command("apply", "FILE", "Add the objects of a manifest", &[], apply),
     command(
         "delete",
-        "[pod NS/NAME | node NAME]",
-        "Delete a pod or a node, after asking once",
+        "[pod NS/NAME | node NAME | KIND NS/NAME]",
+        "Delete a pod, a node or another object, after asking once",
         &[Word::Kind],
         delete,
     ),
@@ -244,9 +261,9 @@ fn complete_argument(info: &CommandInfo, rest: &str, cx: &CommandCx<'_>) -> Vec<
     };
     let n_done = done.split_whitespace().count();
     let kind = match (info.name, n_done, done) {
-        ("delete", 1, "pod") => Some(Word::Pod),
-        ("delete", 1, "node") => Some(Word::Node),
-        ("delete", 1.., _) => None,
+        ("delete" | "changed", 1, "pod") => Some(Word::Pod),
+        ("delete" | "changed", 1, "node") => Some(Word::Node),
+        ("delete" | "changed", 1.., _) => None,
         _ => info.words.get(n_done).copied(),
     };
     let Some(kind) = kind else { return Vec::new() };
@@ -257,7 +274,8 @@ fn complete_argument(info: &CommandInfo, rest: &str, cx: &CommandCx<'_>) -> Vec<
         .take(2_000)
         .collect();
     ranked.sort();
-    let is_last = n_done + 1 >= info.words.len().max(if info.name == "delete" { 2 } else { 1 });
+    let is_last =
+        n_done + 1 >= info.words.len().max(if matches!(info.name, "delete" | "changed") { 2 } else { 1 });
     ranked
         .into_iter()
         .map(|(_, word)| Candidate {
@@ -274,6 +292,7 @@ fn words(kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
     let plain = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     match kind {
         Word::Kind => plain(&["pod", "node"]),
+        Word::Back => plain(&["phase", "cycle", "start"]),
         Word::Theme => plain(&BUILT_IN),
         Word::Speed => plain(&["1", "2", "10", "60", "600", "max"]),
         Word::Taint => plain(&["key=value:NoSchedule", "key=value:PreferNoSchedule", "key=value:NoExecute"]),
@@ -335,6 +354,38 @@ fn session(command: SessionCommand) -> Result<Deed, String> {
 fn usage(name: &str) -> String {
     let arguments = COMMANDS.iter().find(|info| info.name == name).map_or("", |info| info.arguments);
     format!("write :{name} {arguments}")
+}
+
+fn back(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    session(match arguments {
+        [] | ["phase"] => SessionCommand::Back(BackTo::Phase),
+        ["cycle"] => SessionCommand::Back(BackTo::Cycle),
+        ["start"] => SessionCommand::Back(BackTo::Start),
+        [word] => SessionCommand::ToElapsed(parse_duration(word)?),
+        _ => return Err(usage("back")),
+    })
+}
+
+fn changed(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, String> {
+    let (kind, key) = match arguments {
+        [] => match cx.selected.map(|subject| (subject.pod(), subject.node())) {
+            Some((Some(pod), _)) => (Kind::Pod, pod.clone()),
+            Some((None, Some(node))) => (Kind::Node, NamespacedName::cluster(node.clone())),
+            Some((None, None)) | None => {
+                return Err("neither a pod nor a node is selected: name one".to_owned());
+            }
+        },
+        ["pod" | "po" | "pods", name] => (Kind::Pod, find_pod(name, cx)),
+        ["node" | "no" | "nodes", name] => (Kind::Node, NamespacedName::cluster(*name)),
+        _ => return Err(usage("changed")),
+    };
+    session(SessionCommand::Back(BackTo::Change(kind, key)))
+}
+
+fn branch(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    let [word] = arguments else { return Err(usage("branch")) };
+    let number = word.parse().map_err(|_| format!("{word:?} is not the number of a branch"))?;
+    session(SessionCommand::ToBranch(number))
 }
 
 fn speed(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
@@ -423,7 +474,36 @@ fn delete(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, String> {
         },
         ["pod" | "po" | "pods", name] => Ok(confirm_pod(find_pod(name, cx))),
         ["node" | "no" | "nodes", name] => Ok(confirm_node(&Str::from(*name), cx)),
+        [kind, name] => match kind_named(kind) {
+            Some(kind) => Ok(confirm_object(kind, name)),
+            None => Err(usage("delete")),
+        },
         _ => Err(usage("delete")),
+    }
+}
+
+/// The kind that kubectl knows under that name.
+fn kind_named(word: &str) -> Option<Kind> {
+    match word {
+        "pvc" => Some(Kind::PersistentVolumeClaim),
+        "pv" => Some(Kind::PersistentVolume),
+        "sc" => Some(Kind::StorageClass),
+        "ns" => Some(Kind::Namespace),
+        "pdb" => Some(Kind::PodDisruptionBudget),
+        _ => {
+            let word = word.to_lowercase();
+            let is_it = |kind: &&Kind| word == kind.resource() || word == kind.as_str().to_lowercase();
+            Kind::ALL.iter().find(is_it).copied()
+        }
+    }
+}
+
+fn confirm_object(kind: Kind, name: &str) -> Deed {
+    let key = if kind.is_namespaced() { pod_name(name) } else { NamespacedName::cluster(name) };
+    Deed::Confirm {
+        question: format!("Delete {} {key}?", kind.as_str().to_lowercase()),
+        detail: "A claim stays as long as pods on nodes use it.".to_owned(),
+        command: SessionCommand::Edit(Edit::Delete { kind, key }),
     }
 }
 
@@ -504,6 +584,7 @@ mod tests {
             Arc::new(NodeInfo::with_node(Arc::new(Node { metadata, ..Node::default() })))
         });
         SessionView {
+            moment: Default::default(),
             source: Str::from("sample"),
             run_state: RunState::Paused,
             speed: Speed::Times(1),
@@ -563,6 +644,11 @@ mod tests {
     fn deletions_are_asked_for() {
         let deed = read("delete node a-1", None).unwrap();
         assert!(matches!(deed, Deed::Confirm { question, .. } if question == "Delete node a-1?"));
+        let key = NamespacedName::new("shop", "data");
+        assert_eq!(edit("delete pvc shop/data"), Edit::Delete { kind: Kind::PersistentVolumeClaim, key });
+        let key = NamespacedName::cluster("fast");
+        assert_eq!(edit("delete storageclass fast"), Edit::Delete { kind: Kind::StorageClass, key });
+        assert!(read("delete thing x", None).is_err());
     }
 
     #[test]

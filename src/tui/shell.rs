@@ -10,7 +10,7 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::driver::session::{Advance, Edit, NoticeLevel, RunState, SessionCommand, SessionView};
+use crate::driver::session::{Advance, BackTo, Edit, NoticeLevel, RunState, SessionCommand, SessionView};
 
 use super::action::{Action, Context};
 use super::changes::Changes;
@@ -496,6 +496,11 @@ impl Shell {
         match action {
             Action::StepCycle => return session(Tell::StepCycle),
             Action::StepPhase => return session(Tell::StepPhase),
+            Action::BackPhase => return session(Tell::Back(BackTo::Phase)),
+            Action::BackCycle => return session(Tell::Back(BackTo::Cycle)),
+            Action::BackToStart => return session(Tell::Back(BackTo::Start)),
+            Action::BackToChange => return self.carry_out("changed"),
+            Action::GoToEnd => return session(Tell::ToEnd),
             Action::RunToOutcome => return session(Tell::RunToOutcome),
             Action::Run => return session(Tell::Run),
             Action::Pause => return session(Tell::Pause),
@@ -503,8 +508,8 @@ impl Shell {
                 let is_paused = self.world.view.run_state == RunState::Paused;
                 return session(if is_paused { Tell::Run } else { Tell::Pause });
             }
-            Action::Faster => return session(Tell::SetSpeed(self.world.view.speed.faster())),
-            Action::Slower => return session(Tell::SetSpeed(self.world.view.speed.slower())),
+            Action::Faster => return session(Tell::Faster),
+            Action::Slower => return session(Tell::Slower),
             Action::AdvanceToTimeout => return session(Tell::Advance(Advance::ToNextTimeout)),
             Action::AdvanceBy => self.open_input(
                 "advance simulated time",

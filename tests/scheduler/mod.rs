@@ -7,4 +7,6 @@ mod extenders;
 mod gang;
 mod not_built;
 mod preemption;
+mod rewind;
+mod stepper;
 mod writes;

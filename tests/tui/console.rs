@@ -64,6 +64,7 @@ pub fn session(n: usize) -> SessionView {
         ..View::default()
     };
     SessionView {
+        moment: Default::default(),
         source: Str::from("sample"),
         run_state: RunState::Paused,
         speed: Speed::Times(1),

@@ -9,17 +9,29 @@ mod node;
 mod pod;
 mod policy;
 mod scheduling;
+mod storage;
 mod workloads;
 
-pub use devices::{DeviceClass, DeviceClassSpec, RESOURCE_DEVICE_CLASS_PREFIX};
+pub use devices::{
+    AllocatedDeviceStatus, AllocationResult, CapacityRequestPolicy, CapacityRequestPolicyRange,
+    CapacityRequirements, CelDeviceSelector, Counter, CounterSet, Device, DeviceAllocationConfiguration,
+    DeviceAllocationResult, DeviceAttribute, DeviceCapacity, DeviceClaim, DeviceClaimConfiguration,
+    DeviceClass, DeviceClassSpec, DeviceConfiguration, DeviceConstraint, DeviceCounterConsumption,
+    DeviceRequest, DeviceRequestAllocationResult, DeviceSelector, DeviceSubRequest, DeviceTaint,
+    DeviceToleration, ExactDeviceRequest, NodeAllocatableResourceMapping, OpaqueDeviceConfiguration,
+    RESOURCE_DEVICE_CLASS_PREFIX, ResourceClaim, ResourceClaimConsumerReference, ResourceClaimSpec,
+    ResourceClaimStatus, ResourceClaimTemplate, ResourceClaimTemplateSpec, ResourcePool, ResourceSlice,
+    ResourceSliceSpec,
+};
 pub use meta::{Condition, LabelSelector, LabelSelectorRequirement, Labels, ObjectMeta, OwnerReference};
 pub use node::{ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
 pub use pod::{
-    Affinity, Container, ContainerPort, ContainerRestartRule, ContainerStatus, NodeAffinity, NodeSelector,
+    Affinity, Container, ContainerExtendedResourceRequest, ContainerPort, ContainerResourceClaim,
+    ContainerRestartRule, ContainerStatus, NodeAffinity, NodeAllocatableResourceClaimStatus, NodeSelector,
     NodeSelectorRequirement, NodeSelectorTerm, Pod, PodAffinity, PodAffinityTerm, PodCondition,
-    PodResourceClaim, PodResourceClaimStatus, PodSchedulingGate, PodSchedulingGroup, PodSpec, PodStatus,
-    PreferredSchedulingTerm, ResourceList, ResourceRequirements, Toleration, TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
+    PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus, PodSchedulingGate,
+    PodSchedulingGroup, PodSpec, PodStatus, PreferredSchedulingTerm, ResourceList, ResourceRequirements,
+    Toleration, TopologySpreadConstraint, WeightedPodAffinityTerm,
 };
 pub use policy::{
     IntOrString, Namespace, PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus,
@@ -28,6 +40,14 @@ pub use policy::{
 pub use scheduling::{
     BasicSchedulingPolicy, GangSchedulingPolicy, PodGroup, PodGroupSchedulingConstraints,
     PodGroupSchedulingPolicy, PodGroupSpec, PodGroupStatus, TopologyConstraint,
+};
+pub use storage::{
+    BETA_STORAGE_CLASS_ANNOTATION, CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec,
+    CSIPersistentVolumeSource, CSIStorageCapacity, MIGRATED_PLUGINS_ANNOTATION, ObjectReference,
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus,
+    PersistentVolumeSpec, PersistentVolumeStatus, StorageClass, TopologySelectorLabelRequirement,
+    TopologySelectorTerm, VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec,
+    VolumeAttachmentStatus, VolumeNodeAffinity, VolumeNodeResources,
 };
 pub use workloads::{LabelledSpec, ReplicaSet, ReplicationController, SelectingSpec, Service, StatefulSet};
 

@@ -45,6 +45,15 @@ impl Pod {
         !self.spec.node_name.is_empty()
     }
 
+    /// The names of the claims that its volumes refer to, one for each such volume. The claims of ephemeral volumes,
+    /// which are made for the pod, are not among them.
+    pub fn claim_names(&self) -> impl Iterator<Item = &str> {
+        let claims = self.spec.volumes.iter().filter_map(|volume| volume.get("persistentVolumeClaim"));
+        claims
+            .filter(|claim| !claim.is_null())
+            .map(|claim| claim.get("claimName").and_then(serde_json::Value::as_str).unwrap_or_default())
+    }
+
     /// Whether it has ended: such a pod does not exist for the scheduler.
     pub fn is_terminal(&self) -> bool {
         matches!(self.status.phase.as_str(), "Succeeded" | "Failed")
@@ -145,6 +154,12 @@ pub struct PodStatus {
     /// The claims that were generated from templates.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub resource_claim_statuses: Vec<PodResourceClaimStatus>,
+    /// The claim that stands for the extended resources of the pod (KEP-5004).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extended_resource_claim_status: Option<PodExtendedResourceClaimStatus>,
+    /// What the pod's devices take from the node's own resources (KEP-5517).
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub node_allocatable_resource_claim_statuses: Vec<NodeAllocatableResourceClaimStatus>,
 }
 
 /// A condition of a pod.
@@ -186,12 +201,24 @@ pub struct ResourceRequirements {
     pub requests: ResourceList,
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: ResourceList,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<ContainerResourceClaim>,
 }
 
 impl ResourceRequirements {
     fn is_empty(&self) -> bool {
-        self.requests.is_empty() && self.limits.is_empty()
+        self.requests.is_empty() && self.limits.is_empty() && self.claims.is_empty()
     }
+}
+
+/// A claim of the pod that a container uses; only one request of it if that is named.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of the Kubernetes API reference")]
+pub struct ContainerResourceClaim {
+    #[serde(default, deserialize_with = "nullable_str")]
+    pub name: Str,
+    #[serde(default, deserialize_with = "nullable_str", skip_serializing_if = "str_is_empty")]
+    pub request: Str,
 }
 
 /// A port of a container.
@@ -266,6 +293,43 @@ pub struct PodResourceClaimStatus {
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_claim_name: Option<String>,
+}
+
+/// The claim for a pod's extended resources, and which of its requests serves which container.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields are those of the Kubernetes API reference")]
+pub struct PodExtendedResourceClaimStatus {
+    #[serde(default, deserialize_with = "nullable")]
+    pub request_mappings: Vec<ContainerExtendedResourceRequest>,
+    #[serde(default, deserialize_with = "nullable_str")]
+    pub resource_claim_name: Str,
+}
+
+/// The request that serves an extended resource of a container.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields are those of the Kubernetes API reference")]
+pub struct ContainerExtendedResourceRequest {
+    #[serde(default, deserialize_with = "nullable_str")]
+    pub container_name: Str,
+    #[serde(default, deserialize_with = "nullable_str")]
+    pub resource_name: Str,
+    #[serde(default, deserialize_with = "nullable_str")]
+    pub request_name: Str,
+}
+
+/// What the devices of a claim take from the node's own resources.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields are those of the Kubernetes API reference")]
+pub struct NodeAllocatableResourceClaimStatus {
+    #[serde(default, deserialize_with = "nullable_str")]
+    pub resource_claim_name: Str,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub containers: Vec<Str>,
+    #[serde(default, deserialize_with = "nullable")]
+    pub resources: ResourceList,
 }
 
 /// A toleration. An empty operator means `Equal`; an empty effect tolerates all effects.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Rows, extender_rows, settings, shown, weighted};
-use crate::config::effective::EffectivePlugins;
+use crate::config::expansion::EffectivePlugins;
 use crate::config::gates::FeatureGates;
 use crate::config::plugins::{ExtensionPoint, PluginRef};
 use crate::config::scheduler_config::SchedulerConfig;

@@ -6,7 +6,7 @@ mod diff;
 
 use serde_json::{Map, Value};
 
-use super::effective::EffectivePlugins;
+use super::expansion::EffectivePlugins;
 use super::go_text::quoted;
 use super::plugins::{ExtensionPoint, PluginRef};
 use super::scheduler_config::SchedulerConfig;

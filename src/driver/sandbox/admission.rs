@@ -8,11 +8,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::api::objects::{
-    Container, Namespace, Node, Pod, PodCondition, PriorityClass, ResourceList, ResourceRequirements,
+    Container, Namespace, Node, Pod, PodCondition, PriorityClass, ResourceClaimSpec, ResourceList,
+    ResourceRequirements, ResourceSlice,
 };
 use crate::api::{NamespacedName, Object, Quantity, Str, Time};
 
 use super::api::ApiError;
+use super::disk_defaults::default_pod_disks;
+use super::storage_defaults::default_storage;
 
 /// The scheduler that a pod gets which names none.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -28,7 +31,7 @@ const MILLI: i32 = -3;
 /// # Errors
 /// A pod that names a priority class which is not there.
 pub fn admit(object: Object, classes: &PriorityClasses<'_>, now: Time) -> Result<Object, ApiError> {
-    let mut object = admit_spec(object, classes)?;
+    let mut object = admit_spec(object, classes, now)?;
     if let Object::Pod(pod) = &mut object {
         default_status(Arc::make_mut(pod), now);
     }
@@ -39,7 +42,7 @@ pub fn admit(object: Object, classes: &PriorityClasses<'_>, now: Time) -> Result
 ///
 /// # Errors
 /// A pod that names a priority class which is not there.
-pub fn admit_spec(object: Object, classes: &PriorityClasses<'_>) -> Result<Object, ApiError> {
+pub fn admit_spec(object: Object, classes: &PriorityClasses<'_>, now: Time) -> Result<Object, ApiError> {
     match object {
         Object::Pod(pod) => {
             let mut pod = Arc::unwrap_or_clone(pod);
@@ -57,7 +60,53 @@ pub fn admit_spec(object: Object, classes: &PriorityClasses<'_>) -> Result<Objec
             default_namespace(&mut namespace);
             Ok(namespace.into())
         }
-        other => Ok(other),
+        Object::ResourceClaim(claim) => {
+            let mut claim = Arc::unwrap_or_clone(claim);
+            default_claim(&mut claim.spec);
+            Ok(claim.into())
+        }
+        Object::ResourceClaimTemplate(template) => {
+            let mut template = Arc::unwrap_or_clone(template);
+            default_claim(&mut template.spec.spec);
+            Ok(template.into())
+        }
+        Object::ResourceSlice(slice) => {
+            let mut slice = Arc::unwrap_or_clone(slice);
+            default_slice(&mut slice, now);
+            Ok(slice.into())
+        }
+        other => Ok(default_storage(other)),
+    }
+}
+
+/// A request for devices is for one, unless it says otherwise.
+fn default_claim(spec: &mut ResourceClaimSpec) {
+    fn default_request(mode: &mut Str, count: &mut i64) {
+        if mode.is_empty() {
+            *mode = Str::from("ExactCount");
+        }
+        if mode.as_ref() == "ExactCount" && *count == 0 {
+            *count = 1;
+        }
+    }
+    for request in &mut spec.devices.requests {
+        if let Some(exactly) = &mut request.exactly {
+            default_request(&mut exactly.allocation_mode, &mut exactly.count);
+        }
+        for alternative in &mut request.first_available {
+            default_request(&mut alternative.allocation_mode, &mut alternative.count);
+        }
+    }
+}
+
+fn default_slice(slice: &mut ResourceSlice, now: Time) {
+    for device in &mut slice.spec.devices {
+        for taint in &mut device.taints {
+            taint.time_added.get_or_insert(now.truncate_to_second());
+        }
+        for mapping in device.node_allocatable_resource_mappings.values_mut() {
+            mapping.allocation_multiplier.get_or_insert(Quantity::from_value(1));
+        }
     }
 }
 
@@ -161,6 +210,7 @@ fn default_pod(pod: &mut Pod) {
     if spec.scheduler_name.is_empty() {
         spec.scheduler_name = Str::from(DEFAULT_SCHEDULER);
     }
+    default_pod_disks(pod);
     round_up_pod(pod);
 }
 
@@ -254,7 +304,8 @@ fn raise(list: &mut ResourceList, to: ResourceList) {
     }
 }
 
-fn round_up(list: &mut ResourceList) {
+/// Brings amounts to the scale in which the API keeps them.
+pub(super) fn round_up(list: &mut ResourceList) {
     for amount in list.values_mut() {
         *amount = Quantity::round_up(*amount, MILLI);
     }

@@ -14,6 +14,7 @@ use crate::api::objects::{Condition, Pod, PodCondition, PodGroup, PodStatus};
 use crate::api::{Duration, Kind, NamespacedName, Object, ObjectStore, Str, Time, Uid};
 
 use super::admission::{DEFAULT_GRACE_PERIOD, PriorityClasses, admit};
+use super::writes::keep_bindings;
 
 /// A change, as a watch tells it.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,15 @@ pub enum WatchEvent {
     },
     /// An object that is gone, as it was last.
     Deleted(Object),
+}
+
+impl WatchEvent {
+    /// The object as it is now, or was last.
+    pub const fn object(&self) -> &Object {
+        match self {
+            Self::Added(object) | Self::Modified { new: object, .. } | Self::Deleted(object) => object,
+        }
+    }
 }
 
 /// Why a write is refused. The texts are those of the API server.
@@ -143,6 +153,8 @@ pub struct SandboxApi {
     gone: BTreeMap<(Kind, NamespacedName), u32>,
     /// The pods that are being deleted, by the time at which they go.
     terminating: BTreeSet<(Time, NamespacedName)>,
+    /// Whether controllers run, who take finalizers away in time.
+    has_controllers: bool,
 }
 
 impl SandboxApi {
@@ -196,6 +208,21 @@ impl SandboxApi {
     /// The objects as they are.
     pub const fn objects(&self) -> &ObjectStore {
         &self.objects
+    }
+
+    /// Whether controllers run, so that finalizers count.
+    pub const fn has_controllers(&self) -> bool {
+        self.has_controllers
+    }
+
+    /// Controllers run from now on.
+    pub(super) const fn set_has_controllers(&mut self) {
+        self.has_controllers = true;
+    }
+
+    /// Whether something has changed since [`Self::take_events`] was last called.
+    pub(super) const fn has_events(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// The changes since this was last asked, in their order.
@@ -260,14 +287,15 @@ impl SandboxApi {
         Ok(Applied::Configured)
     }
 
-    /// Takes an object away: a pod in its own time ([`Self::delete_pod`]), everything else at once.
+    /// Takes an object away: a pod in its own time ([`Self::delete_pod`]), everything else when its finalizers are
+    /// gone ([`Self::delete_object`]).
     ///
     /// # Errors
     /// `NotFound`.
     pub fn delete(&mut self, kind: Kind, key: &NamespacedName, now: Time) -> Result<(), ApiError> {
         match kind {
             Kind::Pod => self.delete_pod(key, now),
-            _ => self.remove(kind, key).then_some(()).ok_or_else(|| not_found(kind, key)),
+            _ => self.delete_object(kind, key, now),
         }
     }
 
@@ -523,7 +551,7 @@ fn set_condition(status: &mut PodStatus, mut condition: PodCondition, now: Time)
 
 /// The new object with what a manifest cannot change about the old one.
 fn keep_owned(old: &Object, new: Object) -> Object {
-    let (Object::Pod(old), Object::Pod(new)) = (old, &new) else { return new };
+    let (Object::Pod(old), Object::Pod(new)) = (old, &new) else { return keep_bindings(old, new) };
     let mut pod = Pod::clone(new);
     if pod.spec.node_name.is_empty() {
         pod.spec.node_name = old.spec.node_name.clone();

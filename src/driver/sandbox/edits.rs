@@ -55,6 +55,16 @@ impl SandboxApi {
         Ok(format!("pod {:?} deleted from {} namespace", key.name, key.namespace))
     }
 
+    /// What there is to say of an object whose deletion was asked for.
+    pub(super) fn said_of_deletion(&self, kind: Kind, key: &NamespacedName) -> String {
+        let what = kind.as_str().to_lowercase();
+        if self.objects().get(kind, key).is_some() {
+            format!("{what} {:?} is being deleted", key.name)
+        } else {
+            format!("{what} {:?} deleted", key.name)
+        }
+    }
+
     /// `kubectl delete node`. Its pods go with it at once, as they do when pod garbage collection finds them.
     ///
     /// # Errors

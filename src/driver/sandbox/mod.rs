@@ -5,8 +5,13 @@
 
 pub mod admission;
 pub mod api;
+pub mod controllers;
+pub mod deletion;
+pub mod disk_defaults;
 pub mod edits;
+pub mod ops;
 pub mod sample;
 pub mod simulator;
+pub mod storage_defaults;
 pub mod unbuilt;
 mod writes;

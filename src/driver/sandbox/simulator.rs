@@ -15,6 +15,7 @@ use crate::scheduler::input::{Command, Input};
 use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 
 use super::api::{ApiError, SandboxApi, WatchEvent};
+use super::controllers::{Controllers, Journal};
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
 const TICK: Duration = Duration::from_micros(1);
@@ -45,6 +46,21 @@ pub struct Simulator {
     /// Deeds that the core has asked for and that are not done.
     effects: VecDeque<Effect>,
     transport: Arc<dyn ExtenderTransport>,
+    /// Absent where only the scheduler acts.
+    controllers: Option<Controllers>,
+    /// Notes about the operation under way, if somebody wants them.
+    pub(super) notes: Option<Notes>,
+}
+
+/// What is noted while an operation is done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    /// What extenders have answered.
+    pub answers: Vec<ExtenderAnswer>,
+    /// What they answer, if it is known already.
+    pub known_answers: VecDeque<ExtenderAnswer>,
+    /// The objects that have changed.
+    pub changed: Vec<(Kind, NamespacedName)>,
 }
 
 impl Simulator {
@@ -66,7 +82,8 @@ impl Simulator {
         let (pending, settled): (Vec<_>, Vec<_>) = api.objects().iter().partition(is_pending);
         let effects = VecDeque::new();
         let transport = Arc::new(NoTransport);
-        let mut simulator = Self { scheduler, api, now: start, start, effects, transport };
+        let mut simulator =
+            Self { scheduler, api, now: start, start, effects, transport, controllers: None, notes: None };
         for object in settled {
             simulator.handle(Input::Added(object));
         }
@@ -83,6 +100,20 @@ impl Simulator {
     pub fn with_transport(mut self, transport: Arc<dyn ExtenderTransport>) -> Self {
         self.transport = transport;
         self
+    }
+
+    /// The same with controllers, who at once do what is to be done in the cluster.
+    #[must_use]
+    pub fn with_controllers(mut self, mut controllers: Controllers) -> Self {
+        controllers.start(&mut self.api, self.now);
+        self.controllers = Some(controllers);
+        self.settle();
+        self
+    }
+
+    /// What the controllers have done, if there are any.
+    pub fn controllers(&self) -> Option<&Journal> {
+        self.controllers.as_ref().map(Controllers::journal)
     }
 
     /// The scheduler.
@@ -105,6 +136,11 @@ impl Simulator {
         self.now
     }
 
+    /// When simulated time began.
+    pub fn start(&self) -> Time {
+        self.start
+    }
+
     /// Simulated time since the start.
     pub fn elapsed(&self) -> Duration {
         self.now - self.start
@@ -120,8 +156,13 @@ impl Simulator {
         self.step(Command::NextPhase)
     }
 
+    /// Whether a step would do anything.
+    pub fn can_step(&self) -> bool {
+        self.scheduler.can_schedule() || self.scheduler.has_stepped_binding_cycle()
+    }
+
     fn step(&mut self, command: Command) -> bool {
-        let can_step = self.scheduler.can_schedule() || self.scheduler.has_stepped_binding_cycle();
+        let can_step = self.can_step();
         if can_step {
             self.now += TICK;
             self.input(Input::Command(command));
@@ -144,31 +185,42 @@ impl Simulator {
     pub fn next_timeout(&self) -> Option<(Time, Str)> {
         let scheduler = self.scheduler.next_timeout_reason();
         let api = self.api.next_timeout().map(|at| (at, Str::from("a terminating pod is gone")));
-        match (scheduler, api) {
-            (Some(one), Some(other)) => Some(if other.0 <= one.0 { other } else { one }),
-            (one, other) => one.or(other),
-        }
+        let controllers = self.controllers.as_ref().and_then(Controllers::next_timeout);
+        // Of those at the same time the scheduler's is told of last.
+        [controllers, api, scheduler].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// Whether nothing will move but for the flush of pods that have waited too long.
     pub fn is_at_rest(&self) -> bool {
-        !self.scheduler.can_schedule() && !self.scheduler.is_moving() && self.api.next_timeout().is_none()
+        !self.scheduler.can_schedule()
+            && !self.scheduler.is_moving()
+            && self.api.next_timeout().is_none()
+            && !self.controllers.as_ref().is_some_and(Controllers::is_moving)
     }
 
     /// Moves time forward to `to`, with a stop wherever something happens by itself. `at_stop` is called at each
     /// stop and ends the way there by answering false.
     pub fn advance_to(&mut self, to: Time, mut at_stop: impl FnMut(&mut Self) -> bool) {
-        while let Some((at, _)) = self.next_timeout() {
-            if at > to {
-                break;
-            }
-            // A timeout that is not ahead must still not hold time up.
-            self.now = at.max(self.now + TICK);
-            self.let_time_pass();
+        while self.next_timeout().is_some_and(|(at, _)| at <= to) {
+            self.go_to_next_timeout();
             if !at_stop(self) {
                 return;
             }
         }
+        self.let_time_go_to(to);
+    }
+
+    /// Moves time to where something happens by itself next. False if nothing will.
+    pub fn go_to_next_timeout(&mut self) -> bool {
+        let Some((at, _)) = self.next_timeout() else { return false };
+        // A timeout that is not ahead must still not hold time up.
+        self.now = at.max(self.now + TICK);
+        self.let_time_pass();
+        true
+    }
+
+    /// Moves time forward to `to` without a stop on the way.
+    pub fn let_time_go_to(&mut self, to: Time) {
         if to > self.now {
             self.now = to;
             self.let_time_pass();
@@ -177,6 +229,9 @@ impl Simulator {
 
     fn let_time_pass(&mut self) {
         self.api.advance(self.now);
+        if let Some(controllers) = &mut self.controllers {
+            controllers.advance(&mut self.api, self.now);
+        }
         self.settle();
         self.input(Input::Timeout);
     }
@@ -191,6 +246,15 @@ impl Simulator {
         let said = match edit {
             Edit::Apply { source, text } => api.apply_text(source, text, now),
             Edit::DeletePod(key) => api.delete_pod_by_name(key, now),
+            Edit::Delete { kind, key } => {
+                let deleted = api.delete(*kind, key, now);
+                self.settle();
+                // By now the controllers have let go of what is not in use.
+                return match deleted {
+                    Ok(()) => Ok(self.api.said_of_deletion(*kind, key)),
+                    Err(error) => Err(error.to_string()),
+                };
+            }
             Edit::DeleteNode(node) => api.delete_node(node),
             Edit::Cordon(node) => api.cordon(node),
             Edit::Uncordon(node) => api.uncordon(node),
@@ -207,13 +271,32 @@ impl Simulator {
     fn settle(&mut self) {
         loop {
             self.deliver_events();
+            if let Some(controllers) = &mut self.controllers {
+                controllers.work(&mut self.api, self.now);
+                if self.api.has_events() {
+                    continue;
+                }
+            }
             let Some(effect) = self.effects.pop_front() else { return };
             self.carry_out(effect);
         }
     }
 
+    fn call_extender(&mut self, call: &ExtenderCall) -> ExtenderAnswer {
+        let Some(notes) = &mut self.notes else { return self.transport.call(call) };
+        let answer = notes.known_answers.pop_front().unwrap_or_else(|| self.transport.call(call));
+        notes.answers.push(answer.clone());
+        answer
+    }
+
     fn deliver_events(&mut self) {
         for event in self.api.take_events() {
+            if let Some(notes) = &mut self.notes {
+                notes.changed.push((event.object().kind(), event.object().key()));
+            }
+            if let Some(controllers) = &mut self.controllers {
+                controllers.observe(&event);
+            }
             self.handle(watch_input(event));
         }
     }
@@ -222,7 +305,7 @@ impl Simulator {
         let result = match kind {
             EffectKind::Event(_) => return,
             EffectKind::CallExtender(call) => {
-                let answer = self.transport.call(&call);
+                let answer = self.call_extender(&call);
                 self.handle(Input::ExtenderAnswered { id, answer });
                 return;
             }

@@ -1,74 +1,22 @@
-//! Which waiting pods use what is not built yet, so that a person hears of it once and not from every pod.
+//! Which waiting pods use what is not built yet, so that a person hears of it.
 //!
-//! Decides nothing: it is the plugins that answer such pods with an error.
-
-use std::collections::BTreeMap;
+//! Decides nothing.
 
 use crate::api::ObjectStore;
-use crate::api::objects::{DeviceClass, Pod, RESOURCE_DEVICE_CLASS_PREFIX};
 use crate::config::{FeatureGates, Gate};
-use crate::framework::resource::is_extended_resource_name;
-use crate::framework::{PodResources, RequestOptions};
-use crate::plugins::helper::volumes::{EPHEMERAL, MIGRATED, PERSISTENT_VOLUME_CLAIM, has};
 
 /// What is to be told about the waiting pods of a cluster, a sentence each; nothing if all that they use is built.
 pub fn notes(objects: &ObjectStore, gates: &FeatureGates) -> Vec<String> {
-    let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut pods, mut members) = (0, 0);
-    for pod in objects.pods.values().filter(|pod| !pod.is_assigned() && !pod.is_terminal()) {
-        let found = [
-            ("devices behind extended resources", uses_devices(pod, objects, gates)),
-            ("resource claims", !pod.spec.resource_claims.is_empty()),
-            ("volumes", uses_volumes(pod)),
-        ];
-        for (what, _) in found.iter().filter(|(_, is_used)| *is_used) {
-            *uses.entry(what).or_default() += 1;
-        }
-        pods += usize::from(found.iter().any(|(_, is_used)| *is_used));
-        members += usize::from(pod.pod_group_name().is_some());
+    if !gates.is_enabled(Gate::GenericWorkload) {
+        return Vec::new();
     }
-    let mut notes = Vec::new();
-    if pods > 0 {
-        let uses: Vec<String> = uses.iter().map(|(what, count)| format!("{what} ({count})")).collect();
-        let (pods, verb) = counted(pods, "get", "gets");
-        notes.push(format!(
-            "{pods} to be scheduled {verb} an error from the plugins for what is not built yet: {}",
-            uses.join(", ")
-        ));
-    }
-    if members > 0 && gates.is_enabled(Gate::GenericWorkload) {
-        let (members, verb) =
-            counted(members, "belong to pod groups and are", "belongs to a pod group and is");
-        notes.push(format!(
-            "{members} {verb} scheduled one at a time: cycles for whole groups are not built yet"
-        ));
-    }
-    notes
-}
-
-fn counted(pods: usize, many: &'static str, one: &'static str) -> (String, &'static str) {
-    if pods == 1 { ("1 pod".to_owned(), one) } else { (format!("{pods} pods"), many) }
-}
-
-/// Whether VolumeBinding, VolumeZone, VolumeRestrictions or NodeVolumeLimits would have to look at a volume.
-fn uses_volumes(pod: &Pod) -> bool {
-    let kinds = || [PERSISTENT_VOLUME_CLAIM, EPHEMERAL].into_iter().chain(MIGRATED);
-    pod.spec.volumes.iter().any(|volume| kinds().any(|kind| has(volume, kind)))
-}
-
-/// Whether DynamicResources would have to allocate devices for a resource that the pod requests.
-fn uses_devices(pod: &Pod, objects: &ObjectStore, gates: &FeatureGates) -> bool {
-    if objects.device_classes.is_empty() || !gates.is_enabled(Gate::DRAExtendedResource) {
-        return false;
-    }
-    let requests = PodResources::with_options(pod, RequestOptions::default().of_spec()).requests;
-    let backed = |name: &str| objects.device_classes.values().any(|class| DeviceClass::backs(class, name));
-    let may_be_devices =
-        |name: &str| is_extended_resource_name(name) || name.starts_with(RESOURCE_DEVICE_CLASS_PREFIX);
-    requests
-        .scalar_resources
-        .iter()
-        .any(|(name, amount)| *amount != 0 && may_be_devices(name) && backed(name))
+    let waiting = objects.pods.values().filter(|pod| !pod.is_assigned() && !pod.is_terminal());
+    let told = match waiting.filter(|pod| pod.pod_group_name().is_some()).count() {
+        0 => return Vec::new(),
+        1 => "1 pod belongs to a pod group and is".to_owned(),
+        members => format!("{members} pods belong to pod groups and are"),
+    };
+    vec![format!("{told} scheduled one at a time: cycles for whole groups are not built yet")]
 }
 
 #[cfg(test)]
@@ -90,35 +38,11 @@ mod tests {
         notes(&objects, &FeatureGates::parse(gates).unwrap())
     }
 
-    const CLAIM: &str = "{volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}";
-    const DEVICE: &str = "{resourceClaims: [{name: gpu, resourceClaimName: g}]}";
-
-    #[test]
-    fn pods_that_use_what_is_built_are_not_told_of() {
-        let assigned = "{nodeName: a, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}";
-        let empty_dir = "{volumes: [{name: v, emptyDir: {}}]}";
-        assert_eq!(told(&["{}", assigned, empty_dir], ""), [""; 0]);
-    }
-
-    #[test]
-    fn a_pod_counts_once_and_each_of_its_uses_too() {
-        let both = "{volumes: [{name: v, ephemeral: {}}], resourceClaims: [{name: gpu}]}";
-        assert_eq!(
-            told(&[CLAIM, DEVICE, both], ""),
-            [
-                "3 pods to be scheduled get an error from the plugins for what is not built yet: resource claims (2), volumes (2)"
-            ]
-        );
-        assert_eq!(
-            told(&[CLAIM], ""),
-            ["1 pod to be scheduled gets an error from the plugins for what is not built yet: volumes (1)"]
-        );
-    }
-
     #[test]
     fn groups_are_told_of_where_their_gate_is_open() {
         let member = "{schedulingGroup: {podGroupName: g}}";
         assert_eq!(told(&[member], ""), [""; 0]);
+        assert_eq!(told(&["{}"], "GenericWorkload=true"), [""; 0]);
         assert_eq!(
             told(&[member, member], "GenericWorkload=true"),
             [

@@ -1,8 +1,11 @@
 //! The writes of plugins: claims, volumes and the status of pods, as an API server takes them.
 //!
-//! A resourceVersion or a uid in what is written is a precondition. What is whole in a write replaces the object;
-//! only deletions of the scheduler's own objects come here, so none is graceful.
+//! A resourceVersion or a uid in what is written is a precondition. Only deletions of the scheduler's own objects come
+//! here, so none is graceful; finalizers count.
 
+use std::sync::Arc;
+
+use crate::api::objects::{PersistentVolume, PersistentVolumeClaim, Pod, ResourceClaim};
 use crate::api::{Object, Time};
 use crate::framework::{ApiWrite, WriteVerb};
 
@@ -45,10 +48,83 @@ impl SandboxApi {
             return Err(conflict(HAS_CHANGED.to_owned()));
         }
         if write.verb == WriteVerb::Delete {
-            self.remove(kind, &key);
+            self.delete_object(kind, &key, now)?;
             return Ok(old);
         }
-        self.write(write.object.clone());
-        self.objects().get(kind, &key).ok_or_else(|| not_found(kind, &key))
+        let new = merged(&old, write);
+        self.store(new.clone());
+        Ok(self.objects().get(kind, &key).unwrap_or(new))
     }
+}
+
+/// What is stored: a write of the object leaves the status as it is, a write of the status everything else.
+fn merged(old: &Object, write: &ApiWrite) -> Object {
+    let is_of_status = matches!(write.verb, WriteVerb::UpdateStatus | WriteVerb::PatchStatus);
+    let mut new = match (old, &write.object) {
+        (Object::Pod(old), Object::Pod(new)) if is_of_status => {
+            // What plugins write of a pod concerns its devices; the rest may have changed meanwhile.
+            let mut pod = Pod::clone(old);
+            pod.status.extended_resource_claim_status.clone_from(&new.status.extended_resource_claim_status);
+            pod.status
+                .node_allocatable_resource_claim_statuses
+                .clone_from(&new.status.node_allocatable_resource_claim_statuses);
+            pod.into()
+        }
+        (Object::ResourceClaim(old), Object::ResourceClaim(new)) => {
+            let (whole, status) = if is_of_status { (old, new) } else { (new, old) };
+            ResourceClaim { status: status.status.clone(), ..ResourceClaim::clone(whole) }.into()
+        }
+        (Object::PersistentVolumeClaim(old), Object::PersistentVolumeClaim(new)) => {
+            let (whole, status) = if is_of_status { (old, new) } else { (new, old) };
+            PersistentVolumeClaim { status: status.status.clone(), ..PersistentVolumeClaim::clone(whole) }
+                .into()
+        }
+        (Object::PersistentVolume(old), Object::PersistentVolume(new)) => {
+            let (whole, status) = if is_of_status { (old, new) } else { (new, old) };
+            PersistentVolume { status: status.status.clone(), ..PersistentVolume::clone(whole) }.into()
+        }
+        (_, new) => new.clone(),
+    };
+    let (was, is) = (old.metadata(), new.metadata_mut());
+    is.uid = was.uid.clone();
+    is.creation_timestamp = was.creation_timestamp;
+    is.deletion_timestamp = was.deletion_timestamp;
+    new
+}
+
+/// The new object of a manifest with what controllers have written about the old one.
+pub(super) fn keep_bindings(old: &Object, mut new: Object) -> Object {
+    match (old, &mut new) {
+        (Object::PersistentVolumeClaim(old), Object::PersistentVolumeClaim(new)) => {
+            let new = Arc::make_mut(new);
+            if new.spec.volume_name.is_empty() {
+                new.spec.volume_name = old.spec.volume_name.clone();
+            }
+            if new.status.phase.is_empty() {
+                new.status = old.status.clone();
+            }
+        }
+        (Object::PersistentVolume(old), Object::PersistentVolume(new)) => {
+            let new = Arc::make_mut(new);
+            if new.spec.claim_ref.is_none() {
+                new.spec.claim_ref.clone_from(&old.spec.claim_ref);
+            }
+            if new.status.phase.is_empty() {
+                new.status = old.status.clone();
+            }
+        }
+        (Object::ResourceClaim(old), Object::ResourceClaim(new)) if new.status == Default::default() => {
+            Arc::make_mut(new).status = old.status.clone();
+        }
+        _ => return new,
+    }
+    let (was, is) = (old.metadata(), new.metadata_mut());
+    for (key, value) in &was.annotations {
+        is.annotations.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    if is.finalizers.is_empty() {
+        is.finalizers.clone_from(&was.finalizers);
+    }
+    is.deletion_timestamp = was.deletion_timestamp;
+    new
 }

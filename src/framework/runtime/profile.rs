@@ -1,7 +1,6 @@
 //! Builds the framework of a profile: makes its plugins and puts each at its extension points.
 //!
-//! Follows `NewFramework` and `expandMultiPointPlugins` of `pkg/scheduler/framework/runtime/framework.go`, and
-//! `pkg/scheduler/profile`.
+//! Follows `NewFramework` of `pkg/scheduler/framework/runtime/framework.go`, and `pkg/scheduler/profile`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,10 +8,10 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::registry::{FactoryContext, Registry, RegistryError};
-use super::{Framework, WeightedPlugin};
+use super::{Framework, PluginsByPoint, WeightedPlugin};
 use crate::api::Str;
-use crate::config::{ExtensionPoint, FeatureGates, PluginRef, Profile};
-use crate::framework::plugin::{MAX_NODE_SCORE, Plugin};
+use crate::config::{EffectivePlugins, ExpansionError, ExtensionPoint, FeatureGates, Profile};
+use crate::framework::plugin::Plugin;
 
 /// Why a profile cannot be built. The texts are kube-scheduler's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,46 +22,9 @@ pub enum ProfileError {
     /// A plugin's factory refused.
     #[error(transparent)]
     Factory(RegistryError),
-    /// A plugin is enabled and there is none of that name.
-    #[error("{}Plugin {plugin:?} does not exist", point.as_str())]
-    Unknown {
-        /// Where it is enabled.
-        point: ExtensionPoint,
-        /// The plugin.
-        plugin: String,
-    },
-    /// A plugin is enabled at a point that it does not have.
-    #[error("plugin {plugin:?} does not extend {}Plugin plugin", point.as_str())]
-    NotExtended {
-        /// Where it is enabled.
-        point: ExtensionPoint,
-        /// The plugin.
-        plugin: String,
-    },
-    /// A plugin is enabled twice.
-    #[error("plugin {plugin:?} already registered as \"{}Plugin\"", point.as_str())]
-    Repeated {
-        /// Where it is enabled.
-        point: ExtensionPoint,
-        /// The plugin.
-        plugin: String,
-    },
-    /// Scores could add up to more than a number holds, or a weight is negative.
-    #[error("{}: total score of Score plugins could overflow", score_plugins(*.0))]
-    ScoreOverflow(ExtensionPoint),
-    /// There must be one plugin that sorts the queue.
-    #[error(
-        "only one queue sort plugin required for profile with scheduler name {profile:?}, but got {count}"
-    )]
-    QueueSort {
-        /// The profile.
-        profile: Str,
-        /// How many there are.
-        count: usize,
-    },
-    /// There is no plugin that binds.
-    #[error("at least one bind plugin is needed for profile with scheduler name {0:?}")]
-    NoBind(Str),
+    /// The plugins cannot be put at their points.
+    #[error(transparent)]
+    Expansion(#[from] ExpansionError),
     /// One of several profiles cannot be built.
     #[error("creating profile for scheduler name {profile}: {error}")]
     InProfile {
@@ -92,31 +54,6 @@ pub enum ProfileError {
     OtherQueueSortArgs(Str),
 }
 
-const fn score_plugins(point: ExtensionPoint) -> &'static str {
-    match point {
-        ExtensionPoint::PlacementScore => "placement score plugins",
-        _ => "score plugins",
-    }
-}
-
-/// The points in the order in which kube-scheduler fills them, which decides the first error.
-const BUILD_ORDER: [ExtensionPoint; 14] = [
-    ExtensionPoint::PreFilter,
-    ExtensionPoint::Filter,
-    ExtensionPoint::PostFilter,
-    ExtensionPoint::Reserve,
-    ExtensionPoint::PreScore,
-    ExtensionPoint::Score,
-    ExtensionPoint::PreBind,
-    ExtensionPoint::Bind,
-    ExtensionPoint::PostBind,
-    ExtensionPoint::Permit,
-    ExtensionPoint::PreEnqueue,
-    ExtensionPoint::QueueSort,
-    ExtensionPoint::PlacementGenerate,
-    ExtensionPoint::PlacementScore,
-];
-
 /// Whether the plugin takes part at that point.
 fn extends(plugin: &dyn Plugin, point: ExtensionPoint) -> bool {
     match point {
@@ -139,65 +76,6 @@ fn extends(plugin: &dyn Plugin, point: ExtensionPoint) -> bool {
 
 /// The plugins of a profile by name.
 type Instances = BTreeMap<String, Arc<dyn Plugin>>;
-
-fn get(instances: &Instances, name: &str, point: ExtensionPoint) -> Result<Arc<dyn Plugin>, ProfileError> {
-    let unknown = || ProfileError::Unknown { point, plugin: name.to_owned() };
-    instances.get(name).cloned().ok_or_else(unknown)
-}
-
-/// The plugins that are enabled at the point itself.
-fn enabled_at(
-    enabled: &[PluginRef],
-    point: ExtensionPoint,
-    instances: &Instances,
-) -> Result<Vec<Arc<dyn Plugin>>, ProfileError> {
-    let mut plugins: Vec<Arc<dyn Plugin>> = Vec::with_capacity(enabled.len());
-    for (i, PluginRef { name, .. }) in enabled.iter().enumerate() {
-        let plugin = get(instances, name, point)?;
-        if !extends(plugin.as_ref(), point) {
-            return Err(ProfileError::NotExtended { point, plugin: name.clone() });
-        }
-        if enabled[..i].iter().any(|earlier| earlier.name == *name) {
-            return Err(ProfileError::Repeated { point, plugin: name.clone() });
-        }
-        plugins.push(plugin);
-    }
-    Ok(plugins)
-}
-
-/// The plugins of a point with those that MultiPoint adds: first those that are enabled in both places, then
-/// those of MultiPoint, then the others.
-fn expanded_at(
-    profile: &Profile,
-    point: ExtensionPoint,
-    instances: &Instances,
-) -> Result<Vec<Arc<dyn Plugin>>, ProfileError> {
-    let set = profile.plugins.at(point);
-    let own = enabled_at(&set.enabled, point, instances)?;
-    if set.disabled.iter().any(|name| name == "*") {
-        return Ok(own);
-    }
-    let mut in_both: Vec<&str> = Vec::new();
-    let mut added: Vec<(&str, Arc<dyn Plugin>)> = Vec::new();
-    for PluginRef { name, .. } in &profile.plugins.multi_point.enabled {
-        let plugin = get(instances, name, point)?;
-        if !extends(plugin.as_ref(), point) || set.disabled.contains(name) {
-            continue;
-        }
-        if set.enabled.iter().any(|plugin| plugin.name == *name) {
-            in_both.push(name);
-        } else if added.iter().any(|(earlier, _)| earlier == name) {
-            return Err(ProfileError::Repeated { point, plugin: name.clone() });
-        } else {
-            added.push((name, plugin));
-        }
-    }
-    let (first, last): (Vec<_>, Vec<_>) =
-        set.enabled.iter().zip(own).partition(|(plugin, _)| in_both.contains(&plugin.name.as_str()));
-    let first = first.into_iter().map(|(_, plugin)| plugin);
-    let last = last.into_iter().map(|(_, plugin)| plugin);
-    Ok(first.chain(added.into_iter().map(|(_, plugin)| plugin)).chain(last).collect())
-}
 
 impl Framework {
     /// Makes the plugins of a profile and puts them at their extension points.
@@ -232,68 +110,37 @@ impl Framework {
             all,
             ..Self::default()
         };
-        // All points are checked by themselves before MultiPoint is expanded at any of them.
-        for point in BUILD_ORDER {
-            enabled_at(&profile.plugins.at(point).enabled, point, &instances)?;
-        }
-        for point in BUILD_ORDER {
-            let plugins = expanded_at(profile, point, &instances)?;
-            let points = &mut framework.plugins;
-            match point {
-                ExtensionPoint::PreEnqueue => points.pre_enqueue = plugins,
-                ExtensionPoint::QueueSort => points.queue_sort = plugins,
-                ExtensionPoint::PreFilter => points.pre_filter = plugins,
-                ExtensionPoint::Filter => points.filter = plugins,
-                ExtensionPoint::PostFilter => points.post_filter = plugins,
-                ExtensionPoint::PreScore => points.pre_score = plugins,
-                ExtensionPoint::Score => points.score = weighted(profile, point, &instances, plugins)?,
-                ExtensionPoint::Reserve => points.reserve = plugins,
-                ExtensionPoint::Permit => points.permit = plugins,
-                ExtensionPoint::PreBind => points.pre_bind = plugins,
-                ExtensionPoint::Bind => points.bind = plugins,
-                ExtensionPoint::PostBind => points.post_bind = plugins,
-                ExtensionPoint::PlacementGenerate => points.placement_generate = plugins,
-                ExtensionPoint::PlacementScore => {
-                    points.placement_score = weighted(profile, point, &instances, plugins)?;
-                }
-            }
-        }
-        let profile = profile.scheduler_name.clone();
-        match framework.plugins.queue_sort.len() {
-            1 if framework.plugins.bind.is_empty() => Err(ProfileError::NoBind(profile)),
-            1 => Ok(framework),
-            count => Err(ProfileError::QueueSort { profile, count }),
-        }
+        let has_point = |name: &str, point| instances.get(name).map(|plugin| extends(plugin.as_ref(), point));
+        let effective = EffectivePlugins::expand(&profile.plugins, &profile.scheduler_name, &has_point)?;
+        let at = |point| -> Vec<Arc<dyn Plugin>> {
+            effective.at(point).iter().filter_map(|plugin| instances.get(&plugin.name).cloned()).collect()
+        };
+        let weighted = |point| -> Vec<WeightedPlugin> {
+            let weights = effective.at(point).iter().map(|plugin| i64::from(plugin.weight));
+            at(point)
+                .into_iter()
+                .zip(weights)
+                .map(|(plugin, weight)| WeightedPlugin { weight, plugin })
+                .collect()
+        };
+        framework.plugins = PluginsByPoint {
+            pre_enqueue: at(ExtensionPoint::PreEnqueue),
+            queue_sort: at(ExtensionPoint::QueueSort),
+            pre_filter: at(ExtensionPoint::PreFilter),
+            filter: at(ExtensionPoint::Filter),
+            post_filter: at(ExtensionPoint::PostFilter),
+            pre_score: at(ExtensionPoint::PreScore),
+            score: weighted(ExtensionPoint::Score),
+            reserve: at(ExtensionPoint::Reserve),
+            permit: at(ExtensionPoint::Permit),
+            pre_bind: at(ExtensionPoint::PreBind),
+            bind: at(ExtensionPoint::Bind),
+            post_bind: at(ExtensionPoint::PostBind),
+            placement_generate: at(ExtensionPoint::PlacementGenerate),
+            placement_score: weighted(ExtensionPoint::PlacementScore),
+        };
+        Ok(framework)
     }
-}
-
-/// Each plugin with its weight: that given at the point, else that given at MultiPoint, else 1. A weight of 0 is
-/// none.
-fn weighted(
-    profile: &Profile,
-    point: ExtensionPoint,
-    instances: &Instances,
-    plugins: Vec<Arc<dyn Plugin>>,
-) -> Result<Vec<WeightedPlugin>, ProfileError> {
-    let mut weights: BTreeMap<&str, i64> = BTreeMap::new();
-    let mut total = 0_i64;
-    let score = &profile.plugins.at(point).enabled;
-    for PluginRef { name, weight } in score.iter().chain(&profile.plugins.multi_point.enabled) {
-        let scores = instances.get(name).is_some_and(|plugin| extends(plugin.as_ref(), point));
-        if !scores || weights.contains_key(name.as_str()) {
-            continue;
-        }
-        let weight = if *weight == 0 { 1 } else { i64::from(*weight) };
-        let most = weight * MAX_NODE_SCORE;
-        // After a negative weight the room that is left wraps around, and whatever follows does not fit in.
-        if most > i64::MAX.wrapping_sub(total) {
-            return Err(ProfileError::ScoreOverflow(point));
-        }
-        total = total.wrapping_add(most);
-        weights.insert(name, weight);
-    }
-    let weight_of = |plugin: &Arc<dyn Plugin>| weights.get(plugin.name()).copied().unwrap_or(1);
-    Ok(plugins.into_iter().map(|plugin| WeightedPlugin { weight: weight_of(&plugin), plugin }).collect())
 }
 
 /// Builds the frameworks of all profiles, by `schedulerName`, in the order of the profiles (`profile.NewMap`).
@@ -339,7 +186,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use crate::config::Plugins;
+    use crate::config::{PluginRef, Plugins};
     use crate::framework::{
         BindAction, BindPlugin, CycleState, FilterPlugin, Handle, NodeInfo, PodInfo, QueueSortPlugin,
         QueuedPodInfo, ScorePlugin, Status,
@@ -461,7 +308,8 @@ mod tests {
     fn a_negative_weight_is_an_overflow() {
         let mut profile = profile("p", &["Sort", "FilterA", "FilterB", "Bind"]);
         profile.plugins.multi_point.enabled[1].weight = -3;
-        assert_eq!(build(&profile).unwrap_err(), ProfileError::ScoreOverflow(ExtensionPoint::Score));
+        let error = build(&profile).unwrap_err().to_string();
+        assert_eq!(error, "score plugins: total score of Score plugins could overflow");
     }
 
     #[test]

@@ -4,14 +4,44 @@
 
 use std::sync::Arc;
 
-use crate::api::Object;
-use crate::api::objects::{Node, Pod, PodGroup};
+use crate::api::objects::{Node, Pod, PodGroup, ResourceClaim};
+use crate::api::{Object, OfKind};
 
 /// Old and new pod of an event.
 type PodChange<'a> = (Option<&'a Arc<Pod>>, Option<&'a Arc<Pod>>);
 
 /// An object as it was and as it is; absent where it came or went.
 type OldAndNew<'a, T> = (Option<&'a Arc<T>>, Option<&'a Arc<T>>);
+
+/// Old and new object of a type.
+///
+/// # Errors
+/// One of the objects is of another type.
+pub fn as_type<'a, T: OfKind>(
+    old: Option<&'a Object>,
+    new: Option<&'a Object>,
+) -> Result<OldAndNew<'a, T>, String> {
+    let typed = |object: Option<&'a Object>| match object {
+        None => Ok(None),
+        Some(object) => match T::of(object) {
+            Some(typed) => Ok(Some(typed)),
+            None => Err(format!("expected a {}, but got a {}", T::KIND, object.kind())),
+        },
+    };
+    Ok((typed(old)?, typed(new)?))
+}
+
+/// The object as it was, if it was there, and as it is.
+///
+/// # Errors
+/// One of the objects is of another type, or there is no new one.
+pub fn changed<'a, T: OfKind>(
+    old: Option<&'a Object>,
+    new: Option<&'a Object>,
+) -> Result<(Option<&'a Arc<T>>, &'a Arc<T>), String> {
+    let (old, new) = as_type(old, new)?;
+    Ok((old, new.ok_or_else(|| format!("expected a {}, but got nothing", T::KIND))?))
+}
 
 /// Old and new pod.
 ///
@@ -72,4 +102,21 @@ pub fn changed_node<'a>(
 ) -> Result<(Option<&'a Arc<Node>>, &'a Arc<Node>), String> {
     let (old, new) = as_nodes(old, new)?;
     Ok((old, new.ok_or_else(|| "expected a Node, but got nothing".to_owned())?))
+}
+
+/// The claim as it was, if it was there, and as it is.
+///
+/// # Errors
+/// One of the objects is no claim, or there is no new one.
+pub fn changed_claim<'a>(
+    old: Option<&'a Object>,
+    new: Option<&'a Object>,
+) -> Result<(Option<&'a Arc<ResourceClaim>>, &'a Arc<ResourceClaim>), String> {
+    let claim = |object: Option<&'a Object>| match object {
+        None => Ok(None),
+        Some(Object::ResourceClaim(claim)) => Ok(Some(claim)),
+        Some(other) => Err(format!("expected a ResourceClaim, but got a {}", other.kind())),
+    };
+    let (old, new) = (claim(old)?, claim(new)?);
+    Ok((old, new.ok_or_else(|| "expected a ResourceClaim, but got nothing".to_owned())?))
 }

@@ -95,7 +95,12 @@ impl Fit {
             // has it, and nothing that is requested for the pod as a whole.
             scorer: ResourceAllocationScorer::new(
                 &args.resources,
-                RequestOptions { use_status: false, pod_level: false, pod_level_status: false },
+                RequestOptions {
+                    use_status: false,
+                    pod_level: false,
+                    pod_level_status: false,
+                    device_claims: false,
+                },
                 false,
             ),
             strategy: Strategy::new(args.scoring_strategy),

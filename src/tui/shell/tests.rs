@@ -73,6 +73,7 @@ struct Console {
 
 fn session_view() -> SessionView {
     SessionView {
+        moment: Default::default(),
         source: Str::from("sample"),
         run_state: RunState::Paused,
         speed: Speed::Times(10),

@@ -126,7 +126,7 @@ pub const ASCII: Glyphs = Glyphs {
     arrow: "->",
     winner: "*",
     tie: "=",
-    paused: "#",
+    paused: "|",
     running: ">",
     more_left: "<",
     more_right: ">",

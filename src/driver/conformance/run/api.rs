@@ -43,7 +43,7 @@ impl RunApi {
         classes: &PriorityClasses<'_>,
         now: Time,
     ) -> Result<(), ApiError> {
-        let mut object = admit_spec(object, classes)?;
+        let mut object = admit_spec(object, classes, now)?;
         let (kind, key) = (object.kind(), object.key());
         if matches!(&object, Object::Pod(pod) if pod.is_terminal()) {
             // The scheduler's watch selects pods that have not ended: to it, this one is gone.

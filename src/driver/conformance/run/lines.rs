@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::api::{NamespacedName, Object, Str, Time};
 use crate::framework::{ApiWrite, WriteVerb};
 use crate::plugins::default_preemption::best_candidates;
+use crate::plugins::volume_binding::SELECTED_NODE;
 use crate::scheduler::trace::CycleTrace;
 use crate::scheduler::view::ObjectEvent;
 use crate::scheduler::{HintResult, QueueMove};
@@ -117,8 +118,17 @@ pub(super) fn write(write: &ApiWrite) -> Option<String> {
 
 /// What a write of an object is about.
 fn written(object: &Object) -> String {
-    let _ = object;
-    String::new()
+    match object {
+        Object::PersistentVolumeClaim(claim) => {
+            let selected = claim.metadata.annotations.get(SELECTED_NODE).map_or("", AsRef::as_ref);
+            format!("selected-node={selected} volume={}", claim.spec.volume_name)
+        }
+        Object::PersistentVolume(volume) => {
+            let claim = volume.spec.claim_ref.as_ref();
+            claim.map_or_else(String::new, |claim| format!("claim={}", claim.key()))
+        }
+        _ => String::new(),
+    }
 }
 
 /// What an attempt chose, and from what.

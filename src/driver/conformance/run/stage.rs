@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::api::{Duration, NamespacedName, Object, Str, Time};
+use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
 use crate::driver::extender::{PlayedAnswer, Player, PlayerError};
 use crate::driver::sandbox::admission::PriorityClasses;
 use crate::driver::sandbox::api::{ApiError, WatchEvent};
 use crate::framework::extender::{Extender, ExtenderCall, ExtenderVerb};
+use crate::plugins::names;
 use crate::scheduler::Scheduler;
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectId, EffectKind};
 use crate::scheduler::input::{Command, Input};
@@ -23,6 +24,9 @@ use super::test_plugins::Calls;
 
 /// The clock moves by this before whatever happens.
 const TICK: Duration = Duration::from_micros(1);
+/// How long the calls before PreBind and in it take: what is looked at once a second from then on is never looked at
+/// on a tick.
+const CALL: Duration = Duration::from_nanos(2);
 /// How often a status patch is tried while the server has trouble (`retry.DefaultBackoff`).
 const PATCH_TRIES: usize = 4;
 /// How long it is waited between the tries.
@@ -77,7 +81,11 @@ pub(super) struct Stage {
     pub extenders: Option<Extenders>,
     calls: Calls,
     effects: VecDeque<Effect>,
+    /// Changes of volumes by the writes of one PreBind, which the reference delivers after those of claims.
+    held_back: Vec<WatchEvent>,
     under_way: Vec<Slow>,
+    /// The time by which calls are counted: between two stops it is behind the clock.
+    moment: Time,
     n_moves: u64,
     /// The pod of the attempt whose consequences are being dealt with.
     pub attempted: Option<NamespacedName>,
@@ -98,7 +106,9 @@ impl Stage {
             extenders,
             calls,
             effects: VecDeque::new(),
+            held_back: Vec::new(),
             under_way: Vec::new(),
+            moment: now,
             n_moves: 0,
             attempted: None,
             error: None,
@@ -113,6 +123,7 @@ impl Stage {
     /// Lets the clock move a little.
     pub fn tick(&mut self) {
         self.now += TICK;
+        self.moment = self.now;
         self.handle(Input::Timeout);
         self.settle();
     }
@@ -135,7 +146,11 @@ impl Stage {
         if self.ends_binding_of_member(&input) {
             self.nudge();
         }
-        self.scheduler.handle(self.now, input);
+        self.handle_at(self.now, input);
+    }
+
+    fn handle_at(&mut self, now: Time, input: Input) {
+        self.scheduler.handle(now, input);
         self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
         for line in self.scheduler.moves_after(self.n_moves) {
             self.lines.add(lines::queue_move(&line.entry));
@@ -165,7 +180,10 @@ impl Stage {
         loop {
             self.do_deeds();
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
-            if turn.has_waited || groups::is_of_member(&self.scheduler, &turn.strand) {
+            // Plugins of kube-scheduler's own go on without a turn.
+            let is_own = |plugin: &str| names::ALL.contains(&plugin);
+            let is_awaited = turn.has_waited && !turn.waited_in.is_some_and(is_own);
+            if is_awaited || groups::is_of_member(&self.scheduler, &turn.strand) {
                 self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));
@@ -188,13 +206,24 @@ impl Stage {
     pub fn do_deeds(&mut self) {
         loop {
             self.deliver();
-            let Some(effect) = self.effects.pop_front() else { return };
-            self.carry_out(effect);
+            if let Some(effect) = self.effects.pop_front() {
+                self.carry_out(effect);
+            } else if self.held_back.is_empty() {
+                return;
+            } else {
+                let events = std::mem::take(&mut self.held_back);
+                self.deliver_all(events);
+            }
         }
     }
 
     fn deliver(&mut self) {
-        for event in self.api.take_events() {
+        let events = self.api.take_events();
+        self.deliver_all(events);
+    }
+
+    fn deliver_all(&mut self, events: Vec<WatchEvent>) {
+        for event in events {
             self.handle(match event {
                 WatchEvent::Added(object) => Input::Added(object),
                 WatchEvent::Modified { old, new } => Input::Updated { old, new },
@@ -208,13 +237,15 @@ impl Stage {
         self.now = time;
         while let Some(index) = self.next_due() {
             let slow = self.under_way.remove(index);
+            self.moment = slow.due;
             self.end_slow_call(slow);
             self.do_deeds();
         }
+        self.moment = self.now;
         self.handle(Input::Timeout);
         self.settle();
         for pod in self.api.ended(self.graceful, self.now) {
-            if self.api.delete(crate::api::Kind::Pod, &pod).is_ok() {
+            if self.api.delete(Kind::Pod, &pod).is_ok() {
                 self.settle();
             }
         }
@@ -242,7 +273,13 @@ impl Stage {
                     self.lines.add(line);
                 }
                 let result = self.api.carry_out_write(&write, self.now);
-                self.handle(Input::Written { id, result: result.map_err(|error| api_failure(&error)) });
+                if write.object.kind() == Kind::PersistentVolume {
+                    self.held_back.extend(self.api.take_events());
+                }
+                self.handle_at(
+                    self.now + CALL,
+                    Input::Written { id, result: result.map_err(|error| api_failure(&error)) },
+                );
             }
             EffectKind::Bind { pod, node, .. } => {
                 let what = format!("bind {pod} -> {node}");
@@ -285,7 +322,11 @@ impl Stage {
         let takes = self.slow.remove(&(verb.to_owned(), pod.clone())).filter(|takes| !takes.is_zero());
         let Some(takes) = takes else { return false };
         self.lines.add(format!("{what} begins"));
-        self.under_way.push(Slow { due: cut_to_millis(self.now) + takes, id, call: call() });
+        if self.scheduler.is_in_cycle() {
+            // The attempt waits for it, and the clock with it.
+            return false;
+        }
+        self.under_way.push(Slow { due: cut_to_millis(self.moment) + takes, id, call: call() });
         true
     }
 
@@ -369,7 +410,7 @@ impl Stage {
                     }
                     let waits = PATCH_WAITS.get(PATCH_TRIES - 1 - patch.tries).copied().unwrap_or_default();
                     let call = SlowCall::Patch(Box::new(patch));
-                    self.under_way.push(Slow { due: self.now + waits, id, call });
+                    self.under_way.push(Slow { due: self.moment + waits, id, call });
                     return;
                 }
                 Err(failure)
@@ -417,7 +458,7 @@ impl Stage {
         if bind.takes.is_zero() {
             return self.end_extender_bind(id, played);
         }
-        let due = cut_to_millis(self.now) + bind.takes;
+        let due = cut_to_millis(self.moment) + bind.takes;
         self.under_way.push(Slow { due, id, call: SlowCall::Extender(Box::new(played)) });
     }
 

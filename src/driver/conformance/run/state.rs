@@ -12,7 +12,7 @@ use super::api::cut_to_millis;
 pub(super) fn lines(scheduler: &Scheduler, now: Time) -> Vec<String> {
     let view = scheduler.view();
     let mut lines = queues(&view, now);
-    let mut others = waiting(&view);
+    let mut others: Vec<String> = waiting(scheduler).collect();
     others.extend(scheduler.in_flight_pods().iter().map(|pod| format!("in-flight {}", pod.key())));
     others.extend(
         scheduler.assumed_pods().map(|pod| format!("assumed {} -> {}", pod.key(), pod.spec.node_name)),
@@ -72,17 +72,18 @@ fn until(time: Time, now: Time) -> String {
     if over.is_zero() { go_duration(over) } else { format!("-{}", go_duration(over)) }
 }
 
-fn waiting(view: &View) -> Vec<String> {
-    let line = |row: &crate::scheduler::view::WaitingRow| {
-        let mut plugins: Vec<&str> = row.plugins.iter().map(|(plugin, _)| plugin.as_ref()).collect();
-        plugins.sort_unstable();
-        let line = format!("waiting {} on {} by {}", row.pod.key(), row.node, plugins.join(","));
-        match row.plugins.iter().map(|(_, until)| *until).min() {
-            Some(until) => format!("{line} until +{}", since_start(cut_to_millis(until))),
+/// The pods that Permit plugins hold. Those are there too whose binding cycle ended before it came to wait, and those
+/// that are done waiting and have not gone on.
+fn waiting(scheduler: &Scheduler) -> impl Iterator<Item = String> {
+    scheduler.waiting_pods().iter().map(|waiting| {
+        let pod = waiting.pod_info.pod.key();
+        let plugins: Vec<&str> = waiting.pending_plugins.keys().map(AsRef::as_ref).collect();
+        let line = format!("waiting {pod} on {} by {}", waiting.node_name, plugins.join(","));
+        match waiting.deadline() {
+            Some((until, _)) => format!("{line} until +{}", since_start(cut_to_millis(until))),
             None => line,
         }
-    };
-    view.waiting.iter().map(line).collect()
+    })
 }
 
 /// A time as the lines have it, counted from the start.

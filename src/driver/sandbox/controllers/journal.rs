@@ -1,0 +1,113 @@
+//! What the controllers have done, for people to read.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use crate::api::{Kind, NamespacedName, Time};
+
+/// How many deeds are kept.
+const CAPACITY: usize = 1_000;
+
+/// Something that a controller has done, or could not do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deed {
+    /// When.
+    pub at: Time,
+    /// Which controller.
+    pub controller: &'static str,
+    /// The kind of object that it is about.
+    pub kind: Kind,
+    /// The object.
+    pub object: NamespacedName,
+    /// Whether it went wrong.
+    pub is_warning: bool,
+    /// Such as `ProvisioningSucceeded`; where the cluster's controllers write an Event, its reason.
+    pub reason: &'static str,
+    /// The sentence.
+    pub note: String,
+}
+
+impl fmt::Display for Deed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {} ({})", self.kind, self.object, self.note, self.reason)
+    }
+}
+
+/// Reason, sentence and gravity of a deed.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    is_warning: bool,
+    is_progress: bool,
+    /// Whether it is worth telling although it was the last thing told of the object.
+    is_news: bool,
+    reason: &'static str,
+    note: String,
+}
+
+impl Said {
+    /// Something is as it was wanted.
+    pub(super) fn done(reason: &'static str, note: impl Into<String>) -> Self {
+        Self { is_warning: false, is_progress: true, is_news: true, reason, note: note.into() }
+    }
+
+    /// Something has begun, or waits.
+    pub(super) fn begun(reason: &'static str, note: impl Into<String>) -> Self {
+        Self { is_progress: false, is_news: false, ..Self::done(reason, note) }
+    }
+
+    /// Something is wrong.
+    pub(super) fn failed(reason: &'static str, note: impl Into<String>) -> Self {
+        Self { is_warning: true, ..Self::begun(reason, note) }
+    }
+
+    /// The same, worth telling every time.
+    pub(super) fn again(self) -> Self {
+        Self { is_news: true, ..self }
+    }
+}
+
+/// The last deeds of all controllers.
+#[derive(Clone, Debug, Default)]
+pub struct Journal {
+    deeds: VecDeque<Deed>,
+    n_progress: u64,
+}
+
+impl Journal {
+    /// The deeds, the newest last.
+    pub const fn deeds(&self) -> &VecDeque<Deed> {
+        &self.deeds
+    }
+
+    /// How many deeds have brought something forward.
+    pub const fn n_progress(&self) -> u64 {
+        self.n_progress
+    }
+
+    pub(super) fn add(
+        &mut self,
+        at: Time,
+        controller: &'static str,
+        kind: Kind,
+        object: &NamespacedName,
+        said: Said,
+    ) {
+        let Said { is_warning, is_progress, is_news, reason, note } = said;
+        let mut of_object =
+            self.deeds.iter().rev().filter(|deed| deed.kind == kind && deed.object == *object);
+        if !is_news && of_object.next().is_some_and(|last| last.reason == reason && last.note == note) {
+            return;
+        }
+        let deed = Deed { at, controller, kind, object: object.clone(), is_warning, reason, note };
+        if is_warning {
+            tracing::warn!(target: "sandbox", "{controller}: {deed}");
+        } else {
+            tracing::info!(target: "sandbox", "{controller}: {deed}");
+        }
+        self.n_progress += u64::from(is_progress);
+        if self.deeds.len() == CAPACITY {
+            self.deeds.pop_front();
+        }
+        self.deeds.push_back(deed);
+    }
+}

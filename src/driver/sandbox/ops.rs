@@ -1,0 +1,100 @@
+//! What a person does with a sandbox, as operations of a [`Machine`]: so a sandbox can be taken back.
+
+use crate::api::{Kind, NamespacedName, Time};
+use crate::driver::history::{Done, Machine};
+use crate::driver::session::Edit;
+use crate::framework::extender::ExtenderAnswer;
+
+use super::simulator::{Notes, Simulator};
+
+/// One thing that is done with a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SimulatorOp {
+    /// The next phase of the attempt, or the beginning of one.
+    StepPhase,
+    /// The rest of the attempt, or a whole one.
+    StepCycle,
+    /// Time goes to where something happens by itself next.
+    NextTimeout,
+    /// Time goes there without a stop on the way.
+    TimeTo(Time),
+    /// The cluster changes.
+    Edit(Edit),
+}
+
+impl SimulatorOp {
+    /// Whether it is a step of the scheduler.
+    pub const fn is_step(&self) -> bool {
+        matches!(self, Self::StepPhase | Self::StepCycle)
+    }
+}
+
+/// What an operation has come to, so that it can be found again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimulatorFact {
+    /// The time behind it.
+    pub at: Time,
+    /// Attempts so far.
+    pub cycles: u64,
+    /// Binds so far.
+    pub bound: u64,
+    /// Evictions so far.
+    pub preempted: u64,
+    /// Failed attempts so far.
+    pub failed: u64,
+    /// Whether an attempt is under way behind it.
+    pub is_in_cycle: bool,
+    /// The objects that it has changed.
+    pub changed: Box<[(Kind, NamespacedName)]>,
+}
+
+impl SimulatorFact {
+    /// Whether anything but the clock has moved since an earlier operation.
+    pub fn has_moved_since(&self, before: &Self) -> bool {
+        let totals = |fact: &Self| (fact.cycles, fact.bound, fact.preempted, fact.failed, fact.is_in_cycle);
+        totals(self) != totals(before) || !self.changed.is_empty()
+    }
+}
+
+/// What a person is told about an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SimulatorSaid {
+    /// Whether anything could be done.
+    Moved(bool),
+    /// What came of a change.
+    Edited(Result<String, String>),
+}
+
+impl Machine for Simulator {
+    type Op = SimulatorOp;
+    type Outside = Box<[ExtenderAnswer]>;
+    type Fact = SimulatorFact;
+    type Said = SimulatorSaid;
+
+    fn apply(&mut self, op: &SimulatorOp, outside: Option<&Box<[ExtenderAnswer]>>) -> Done<Self> {
+        let known_answers = outside.map(|answers| answers.iter().cloned().collect()).unwrap_or_default();
+        self.notes = Some(Notes { known_answers, ..Notes::default() });
+        let said = match op {
+            SimulatorOp::StepPhase => SimulatorSaid::Moved(self.step_phase()),
+            SimulatorOp::StepCycle => SimulatorSaid::Moved(self.step_cycle()),
+            SimulatorOp::NextTimeout => SimulatorSaid::Moved(self.go_to_next_timeout()),
+            SimulatorOp::TimeTo(to) => {
+                self.let_time_go_to(*to);
+                SimulatorSaid::Moved(true)
+            }
+            SimulatorOp::Edit(edit) => SimulatorSaid::Edited(self.edit(edit)),
+        };
+        let notes = self.notes.take().unwrap_or_default();
+        let counts = self.scheduler().counts();
+        let fact = SimulatorFact {
+            at: self.now(),
+            cycles: counts.cycles,
+            bound: counts.bound,
+            preempted: counts.preempted,
+            failed: counts.failed,
+            is_in_cycle: self.scheduler().is_in_cycle(),
+            changed: notes.changed.into(),
+        };
+        Done { outside: notes.answers.into(), fact, said }
+    }
+}

@@ -1,0 +1,236 @@
+//! Claims as the scheduler assumes them, and allocations that are in flight.
+//!
+//! Follows the claim tracker of `plugins/dynamicresources/dra_manager.go` and `util/assumecache`. A claim that was
+//! written is assumed until a watch reports it; what the watch reports of an older version is not told on. An allocation
+//! that a pod has reserved and not written yet is in flight: its devices count as allocated, and no other pod may use
+//! the claim.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::allocated::{AllocatedDevices, AllocatedState};
+use crate::api::objects::{AllocationResult, ResourceClaim};
+use crate::api::{Digest, Digestible, NamespacedName, Object, ObjectStore, Str, Uid};
+use crate::framework::{ObjectChange, Told};
+
+/// Marks the claim for the extended resources of a pod.
+pub const EXTENDED_RESOURCE_CLAIM_ANNOTATION: &str = "resource.kubernetes.io/extended-resource-claim";
+
+/// The claims of the cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Claims {
+    /// Whether shares of devices count by themselves (DRAConsumableCapacity).
+    shares: bool,
+    assumed: BTreeMap<NamespacedName, Arc<ResourceClaim>>,
+    allocated: Arc<AllocatedDevices>,
+    in_flight: BTreeMap<Uid, Arc<ResourceClaim>>,
+    in_flight_devices: Arc<AllocatedDevices>,
+    /// The claims for extended resources, by the pods that own them.
+    of_pods: BTreeMap<Uid, BTreeSet<NamespacedName>>,
+}
+
+fn version(claim: &ResourceClaim) -> Option<u64> {
+    claim.metadata.resource_version.parse().ok()
+}
+
+impl Claims {
+    /// No claims. `shares` is the gate DRAConsumableCapacity.
+    pub fn new(shares: bool) -> Self {
+        Self { shares, ..Self::default() }
+    }
+
+    /// A claim by its key, the assumed one first (`AssumeCache.Get`).
+    pub fn get<'a>(
+        &'a self,
+        objects: &'a ObjectStore,
+        key: &NamespacedName,
+    ) -> Option<&'a Arc<ResourceClaim>> {
+        let known = objects.resource_claims.get(key)?;
+        Some(self.assumed.get(key).unwrap_or(known))
+    }
+
+    /// The claim for the extended resources of a pod (`findExtendedResourceClaim`); of several the first by name.
+    pub fn of_pod<'a>(
+        &'a self,
+        objects: &'a ObjectStore,
+        name: &str,
+        uid: &Uid,
+    ) -> Option<&'a Arc<ResourceClaim>> {
+        let mut claims = self.of_pods.get(uid)?.iter().filter_map(|key| self.get(objects, key));
+        claims.find(|claim| owners(claim).any(|owner| owner.name == name && owner.uid == uid.as_ref()))
+    }
+
+    /// What is allocated now.
+    pub fn allocated_state(&self) -> AllocatedState {
+        AllocatedState {
+            by_claims: Arc::clone(&self.allocated),
+            in_flight: Arc::clone(&self.in_flight_devices),
+        }
+    }
+
+    /// The allocation that is in flight for a claim.
+    pub fn pending_allocation(&self, uid: &Uid) -> Option<&AllocationResult> {
+        self.in_flight.get(uid)?.status.allocation.as_ref()
+    }
+
+    /// The claims whose allocation is in flight, by the UIDs that they had when it was reserved.
+    pub fn in_flight(&self) -> impl Iterator<Item = (&Uid, &Arc<ResourceClaim>)> {
+        self.in_flight.iter()
+    }
+
+    /// The claims that are assumed to be as they were written.
+    pub fn assumed(&self) -> impl Iterator<Item = &Arc<ResourceClaim>> {
+        self.assumed.values()
+    }
+
+    /// An allocation is in flight from now on.
+    pub fn add_in_flight(&mut self, uid: Uid, claim: Arc<ResourceClaim>) {
+        self.in_flight.entry(uid).or_insert(claim);
+        self.count_in_flight();
+    }
+
+    /// An allocation is no longer in flight. False if it was not.
+    pub fn remove_in_flight(&mut self, uid: &Uid) -> bool {
+        let is_removed = self.in_flight.remove(uid).is_some();
+        if is_removed {
+            self.count_in_flight();
+        }
+        is_removed
+    }
+
+    fn count_in_flight(&mut self) {
+        let mut devices = AllocatedDevices::default();
+        for claim in self.in_flight.values() {
+            devices.add(claim, self.shares);
+        }
+        self.in_flight_devices = Arc::new(devices);
+    }
+
+    /// Takes a claim that was written for the present one (`Assume`). The answer is what is to be told of it.
+    ///
+    /// # Errors
+    /// There is no such claim, or a newer one.
+    pub fn assume(
+        &mut self,
+        objects: &ObjectStore,
+        claim: Arc<ResourceClaim>,
+    ) -> Result<Option<ObjectChange>, AssumeError> {
+        let key = claim.metadata.key();
+        let Some(known) = self.get(objects, &key).cloned() else { return Err(AssumeError::NotFound) };
+        if version(&claim) < version(&known) {
+            return Err(AssumeError::OutOfSync);
+        }
+        if claim == known {
+            return Ok(None);
+        }
+        self.count(Some(&known), Some(&claim));
+        self.assumed.insert(key, Arc::clone(&claim));
+        Ok(Some((Some(Object::ResourceClaim(known)), Some(Object::ResourceClaim(claim)))))
+    }
+
+    /// Takes the claim as a watch has reported it (`Restore`). The answer is what is to be told of it.
+    pub fn restore(&mut self, objects: &ObjectStore, key: &NamespacedName) -> Option<ObjectChange> {
+        let assumed = self.assumed.remove(key)?;
+        let known = objects.resource_claims.get(key)?;
+        self.count(Some(&assumed), Some(known));
+        Some((Some(Object::ResourceClaim(assumed)), Some(Object::ResourceClaim(Arc::clone(known)))))
+    }
+
+    /// A watch has reported a change.
+    pub fn changed(&mut self, old: Option<&Arc<ResourceClaim>>, new: Option<&Arc<ResourceClaim>>) -> Told {
+        let Some(claim) = new.or(old) else { return Told::AsReported };
+        let key = claim.metadata.key();
+        let assumed = self.assumed.get(&key);
+        if let (Some(assumed), Some(new)) = (assumed, new)
+            && version(new) <= version(assumed)
+        {
+            if version(new) == version(assumed) {
+                let assumed = self.assumed.remove(&key);
+                self.count(assumed.as_ref(), Some(new));
+            }
+            return Told::Instead(Vec::new());
+        }
+        let latest = self.assumed.remove(&key);
+        self.count(latest.as_ref().or(old), new);
+        match latest {
+            None => Told::AsReported,
+            Some(latest) => {
+                let new = new.cloned().map(Object::ResourceClaim);
+                Told::Instead(vec![(Some(Object::ResourceClaim(latest)), new)])
+            }
+        }
+    }
+
+    /// Keeps the sums right when `new` takes the place of `old`.
+    fn count(&mut self, old: Option<&Arc<ResourceClaim>>, new: Option<&Arc<ResourceClaim>>) {
+        let allocation = |claim: Option<&Arc<ResourceClaim>>| claim?.status.allocation.clone();
+        if allocation(old) != allocation(new) {
+            let devices = Arc::make_mut(&mut self.allocated);
+            if let Some(old) = old {
+                devices.remove(old, self.shares);
+            }
+            if let Some(new) = new {
+                devices.add(new, self.shares);
+            }
+        }
+        if let Some(old) = old.filter(|claim| is_for_extended_resources(claim)) {
+            for owner in owners(old) {
+                let uid = Uid::from(owner.uid.as_str());
+                if let Some(keys) = self.of_pods.get_mut(&uid) {
+                    keys.remove(&old.metadata.key());
+                    if keys.is_empty() {
+                        self.of_pods.remove(&uid);
+                    }
+                }
+            }
+        }
+        if let Some(new) = new.filter(|claim| is_for_extended_resources(claim)) {
+            for owner in owners(new) {
+                let keys = self.of_pods.entry(Uid::from(owner.uid.as_str())).or_default();
+                keys.insert(new.metadata.key());
+            }
+        }
+    }
+}
+
+fn is_for_extended_resources(claim: &ResourceClaim) -> bool {
+    claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM_ANNOTATION).is_some_and(|on| on.as_ref() == "true")
+}
+
+fn owners(claim: &ResourceClaim) -> impl Iterator<Item = &crate::api::objects::OwnerReference> {
+    claim.metadata.owner_references.iter().filter(|owner| owner.controller)
+}
+
+/// Why a claim cannot be assumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssumeError {
+    /// No watch has reported it yet.
+    NotFound,
+    /// A watch has reported a newer one.
+    OutOfSync,
+}
+
+impl Digestible for Claims {
+    fn digest(&self, digest: &mut Digest) {
+        digest.len(self.assumed.len());
+        for claim in self.assumed.values() {
+            digest_claim(claim, digest);
+        }
+        self.allocated.digest(digest);
+        digest.len(self.in_flight.len());
+        for (uid, claim) in &self.in_flight {
+            digest.str(uid);
+            digest_claim(claim, digest);
+        }
+        self.in_flight_devices.digest(digest);
+    }
+}
+
+fn digest_claim(claim: &ResourceClaim, digest: &mut Digest) {
+    let text = |text: &Str, digest: &mut Digest| {
+        digest.str(text);
+    };
+    text(&claim.metadata.namespace, digest);
+    text(&claim.metadata.name, digest);
+    digest.str(&claim.metadata.uid).str(&claim.metadata.resource_version);
+}

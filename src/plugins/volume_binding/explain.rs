@@ -1,0 +1,306 @@
+//! Which volumes were tried for each claim of a pod on a node, and why each was not taken.
+//!
+//! Evidence for a person, worked out on request from what the scheduler knows now; Filter and Reserve do not use it.
+
+use std::fmt;
+
+use crate::api::objects::{CSIStorageCapacity, Node, PersistentVolumeClaim, Pod, StorageClass};
+use crate::api::{NamespacedName, ObjectStore, Quantity, Selector, Str};
+
+use super::assume_cache::VolumeState;
+use super::binder::{PodVolumes, drivers_of};
+use super::claims::{BoundClaim, DelayedClaim, PodVolumeClaims, delaying_class, pod_has_claims};
+use super::matching::{Match, Mismatch, Wanted};
+use super::provisioning::{Provisioned, bytes_to_look_for, volume_limit};
+
+/// What becomes of a claim if its pod goes to a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimExplanation {
+    /// The claim.
+    pub claim: NamespacedName,
+    /// What becomes of it.
+    pub outcome: ClaimOutcome,
+    /// The volumes of its class by name, if it is not bound yet.
+    pub tried: Vec<VolumeTried>,
+    /// The capacities of its class, if a volume would have to be made and there must be room for it.
+    pub capacities: Vec<CapacityTried>,
+}
+
+/// What becomes of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimOutcome {
+    /// It is bound, and the node reaches the volume.
+    Bound(Str),
+    /// It is bound to a volume that is not there.
+    VolumeMissing(Str),
+    /// It is bound to a volume that the node does not reach.
+    OutOfReach {
+        /// The volume.
+        volume: Str,
+        /// Why not.
+        reason: String,
+    },
+    /// It would be bound to this volume.
+    Matched(Str),
+    /// A volume would be made for it.
+    Provisioned {
+        /// Its class.
+        class: Str,
+        /// The capacity with room for it, if that was asked for.
+        capacity: Option<NamespacedName>,
+    },
+    /// Another node was selected for its volume.
+    OtherNode(Str),
+    /// There is no volume for it and none can be made.
+    Unmatched(NotProvisioned),
+    /// Another claim of the pod has failed before this one's turn.
+    NotReached,
+    /// It cannot be told.
+    Failed(String),
+}
+
+/// Why no volume can be made for a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotProvisioned {
+    /// Nobody makes volumes of the class.
+    NoProvisioner,
+    /// The class does not allow the node's place.
+    WrongTopology,
+    /// No capacity that the node reaches is large enough.
+    NoRoom,
+}
+
+/// A volume that was tried for a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeTried {
+    /// The volume.
+    pub volume: Str,
+    /// How large it is.
+    pub size: Option<Quantity>,
+    /// Why it is not taken; absent if it is.
+    pub mismatch: Option<Mismatch>,
+}
+
+/// A capacity that was looked at for a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapacityTried {
+    /// The capacity.
+    pub capacity: NamespacedName,
+    /// The largest volume that it has room for.
+    pub limit: Option<Quantity>,
+    /// Whether that is enough.
+    pub is_large_enough: bool,
+    /// Whether the node reaches it.
+    pub is_reached: bool,
+}
+
+impl fmt::Display for ClaimOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bound(volume) => write!(f, "is bound to {volume}, which the node reaches"),
+            Self::VolumeMissing(volume) => write!(f, "is bound to {volume}, which does not exist"),
+            Self::OutOfReach { volume, reason } => {
+                write!(f, "is bound to {volume}, which the node does not reach: {reason}")
+            }
+            Self::Matched(volume) => write!(f, "gets {volume}"),
+            Self::Provisioned { class, capacity: None } => write!(f, "gets a new volume of class {class}"),
+            Self::Provisioned { class, capacity: Some(capacity) } => {
+                write!(f, "gets a new volume of class {class}, for which {capacity} has room")
+            }
+            Self::OtherNode(node) => write!(f, "gets a new volume on {node}, which was selected before"),
+            Self::Unmatched(why) => write!(f, "gets no volume: none of its class will do, and {why}"),
+            Self::NotReached => {
+                f.write_str("was not looked at, since another claim of the pod gets no volume")
+            }
+            Self::Failed(error) => f.write_str(error),
+        }
+    }
+}
+
+impl fmt::Display for NotProvisioned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoProvisioner => "nobody makes volumes of the class",
+            Self::WrongTopology => "the class does not allow the node's place",
+            Self::NoRoom => "no capacity that the node reaches has room for a new one",
+        })
+    }
+}
+
+impl fmt::Display for CapacityTried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limit = self.limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string());
+        write!(f, "{}: {limit}", self.capacity)?;
+        match (self.is_reached, self.is_large_enough) {
+            (true, true) => f.write_str(", which is enough"),
+            (true, false) => f.write_str(", which is too little"),
+            (false, _) => f.write_str(", which the node does not reach"),
+        }
+    }
+}
+
+/// What becomes of each claim of the pod on the node, in the order of the pod's volumes: bound ones first. `state` is
+/// the plugin's, `profile` the name of the pod's.
+///
+/// # Errors
+/// PreFilter turns the pod down for all nodes, with this text.
+pub fn explain_match(
+    pod: &Pod,
+    node: &Node,
+    objects: &ObjectStore,
+    state: &VolumeState,
+    profile: &str,
+) -> Result<Vec<ClaimExplanation>, String> {
+    if !pod_has_claims(pod, objects)? {
+        return Ok(Vec::new());
+    }
+    let claims = PodVolumeClaims::of(pod, objects, state, profile)?;
+    if claims.has_unbound_immediate {
+        return Err("pod has unbound immediate PersistentVolumeClaims".to_owned());
+    }
+    let csi_node = drivers_of(&claims, objects, node);
+    let bound = claims.bound.iter().map(|bound| explain_bound(bound, node, csi_node));
+    let mut all: Vec<ClaimExplanation> = bound.collect();
+    // What fails is told with the claim that it fails for.
+    let found = claims.find_on(node, csi_node).ok().map(|found| found.volumes);
+    let (has_failed, volumes) = (found.is_none(), found.unwrap_or_default());
+    let scene = Scene { node, objects, state, profile, claims: &claims, volumes: &volumes };
+    let outcomes = scene.outcomes(has_failed);
+    for (delayed, outcome) in claims.delayed.iter().zip(outcomes) {
+        all.push(scene.explain_delayed(delayed, outcome));
+    }
+    Ok(all)
+}
+
+fn explain_bound(
+    bound: &BoundClaim,
+    node: &Node,
+    csi_node: Option<&crate::api::objects::CSINode>,
+) -> ClaimExplanation {
+    let name = bound.claim.spec.volume_name.clone();
+    let outcome = match &bound.volume {
+        None => ClaimOutcome::VolumeMissing(name),
+        Some(volume) => match volume.reach_on(csi_node) {
+            Err(error) => ClaimOutcome::Failed(error),
+            Ok(reach) => match reach.check(&node.metadata.labels) {
+                Ok(()) => ClaimOutcome::Bound(name),
+                Err(reason) => ClaimOutcome::OutOfReach { volume: name, reason },
+            },
+        },
+    };
+    ClaimExplanation { claim: bound.claim.key(), outcome, tried: Vec::new(), capacities: Vec::new() }
+}
+
+/// What the explanation of a delayed claim depends on.
+struct Scene<'a> {
+    node: &'a Node,
+    objects: &'a ObjectStore,
+    state: &'a VolumeState,
+    profile: &'a str,
+    claims: &'a PodVolumeClaims,
+    volumes: &'a PodVolumes,
+}
+
+impl Scene<'_> {
+    /// What becomes of each delayed claim.
+    fn outcomes(&self, has_failed: bool) -> Vec<ClaimOutcome> {
+        let node_name = self.node.name();
+        let mut outcomes = vec![ClaimOutcome::NotReached; self.claims.delayed.len()];
+        let mut is_elsewhere = false;
+        for (delayed, outcome) in self.claims.delayed.iter().zip(&mut outcomes) {
+            if let Some(selected) = delayed.selected_node.as_ref().filter(|selected| *selected != node_name) {
+                *outcome = ClaimOutcome::OtherNode(selected.clone());
+                is_elsewhere = true;
+            }
+            if let Err(error) = &delayed.candidates {
+                *outcome = ClaimOutcome::Failed(error.clone());
+            }
+        }
+        if is_elsewhere || has_failed {
+            return outcomes;
+        }
+        let selected = self.claims.delayed.iter().enumerate().filter(|(_, one)| one.selected_node.is_some());
+        let order = selected.map(|(index, _)| index).chain(self.claims.to_match.iter().copied());
+        let mut has_failed = false;
+        for index in order {
+            let (Some(delayed), Some(outcome)) = (self.claims.delayed.get(index), outcomes.get_mut(index))
+            else {
+                continue;
+            };
+            let bound =
+                self.volumes.bindings.iter().find(|binding| binding.claim.key() == delayed.claim.key());
+            if let Some(binding) = bound {
+                *outcome = ClaimOutcome::Matched(binding.volume.name().clone());
+            } else if !has_failed {
+                *outcome = match delayed.provisioning.check(&self.node.metadata.labels) {
+                    Provisioned::Yes(capacity) => ClaimOutcome::Provisioned {
+                        class: delayed.claim.class().into(),
+                        capacity: capacity.map(|capacity| capacity.metadata.key()),
+                    },
+                    Provisioned::NotSupported => ClaimOutcome::Unmatched(NotProvisioned::NoProvisioner),
+                    Provisioned::WrongTopology => ClaimOutcome::Unmatched(NotProvisioned::WrongTopology),
+                    Provisioned::NoRoom => ClaimOutcome::Unmatched(NotProvisioned::NoRoom),
+                };
+                has_failed = matches!(outcome, ClaimOutcome::Unmatched(_));
+            }
+        }
+        outcomes
+    }
+
+    fn explain_delayed(&self, delayed: &DelayedClaim, outcome: ClaimOutcome) -> ClaimExplanation {
+        let tried =
+            if delayed.selected_node.is_none() { self.volumes_tried(&delayed.claim) } else { Vec::new() };
+        let made = matches!(
+            outcome,
+            ClaimOutcome::Provisioned { .. } | ClaimOutcome::Unmatched(NotProvisioned::NoRoom)
+        );
+        let class = delaying_class(&delayed.claim, self.objects).ok().flatten().filter(|_| made);
+        let capacities = class.map_or_else(Vec::new, |class| self.capacities_tried(&delayed.claim, class));
+        ClaimExplanation { claim: delayed.claim.key(), outcome, tried, capacities }
+    }
+
+    fn volumes_tried(&self, claim: &PersistentVolumeClaim) -> Vec<VolumeTried> {
+        let Ok(wanted) = Wanted::by(claim) else { return Vec::new() };
+        let assumed = self.state.assumed(self.profile);
+        let volumes = self.state.known.of_class(claim.class());
+        let judged: Vec<_> = volumes
+            .map(|known| {
+                let latest = assumed.volume(&known.volume);
+                (known, latest, wanted.judge(latest))
+            })
+            .collect();
+        let has_reserved = judged.iter().any(|(_, _, judged)| *judged == Ok(Match::Reserved));
+        let mut bindings = self.volumes.bindings.iter();
+        let taken = bindings.find(|binding| binding.claim.key() == claim.key());
+        let taken = taken.map(|binding| binding.volume.name());
+        let explain = |(known, latest, judged): (_, &std::sync::Arc<_>, Result<Match, Mismatch>)| {
+            let known: &std::sync::Arc<super::KnownVolume> = known;
+            let latest: &crate::api::objects::PersistentVolume = latest;
+            let is_taken = |other: &Str| self.volumes.bindings.iter().any(|one| one.volume.name() == other);
+            let mismatch = match judged {
+                Err(mismatch) => Some(mismatch),
+                Ok(_) if taken == Some(latest.name()) => None,
+                Ok(Match::Available) if has_reserved => Some(Mismatch::NotReserved),
+                Ok(_) if known.reach.check(&self.node.metadata.labels).is_err() => {
+                    Some(Mismatch::NodeAffinity)
+                }
+                Ok(_) if is_taken(latest.name()) => Some(Mismatch::Taken),
+                Ok(_) => Some(Mismatch::NotSmallest),
+            };
+            VolumeTried { volume: latest.name().clone(), size: latest.size(), mismatch }
+        };
+        judged.into_iter().map(explain).collect()
+    }
+
+    fn capacities_tried(&self, claim: &PersistentVolumeClaim, class: &StorageClass) -> Vec<CapacityTried> {
+        let Some(bytes) = bytes_to_look_for(claim, class, self.objects) else { return Vec::new() };
+        let tried = |capacity: &CSIStorageCapacity, nodes: &Selector| CapacityTried {
+            capacity: capacity.metadata.key(),
+            limit: volume_limit(capacity),
+            is_large_enough: super::provisioning::is_large_enough(capacity, bytes),
+            is_reached: nodes.matches(&self.node.metadata.labels),
+        };
+        let known = self.state.known.capacities(&class.metadata.name);
+        known.map(|known| tried(&known.capacity, &known.nodes)).collect()
+    }
+}
