@@ -20,8 +20,8 @@ use super::Scheduler;
 use super::batch::RankedNode;
 use super::cycle::{Cycle, Failure, Suspended};
 use super::trace::{
-    CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace, SelectionReason,
-    SelectionTrace,
+    CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace,
+    SelectionReason, SelectionTrace,
 };
 use super::view::ObjectEvent;
 

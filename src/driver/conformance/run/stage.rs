@@ -167,6 +167,11 @@ impl Stage {
         if self.scheduler.is_in_cycle() || !self.scheduler.has_binding_of_member() {
             return false;
         }
+        self.returns_member(input)
+    }
+
+    /// Whether a member of a pod group comes back to the queue by that input.
+    pub fn returns_member(&self, input: &Input) -> bool {
         let before = self.calls.copy();
         let mut trial = self.scheduler.clone();
         trial.handle(self.now, input.clone());
