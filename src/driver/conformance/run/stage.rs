@@ -167,6 +167,11 @@ impl Stage {
         if self.scheduler.is_in_cycle() || !self.scheduler.has_binding_of_member() {
             return false;
         }
+        self.returns_member(input)
+    }
+
+    /// Whether a member of a pod group comes back to the queue by that input.
+    pub fn returns_member(&self, input: &Input) -> bool {
         let before = self.calls.copy();
         let mut trial = self.scheduler.clone();
         trial.handle(self.now, input.clone());
@@ -182,8 +187,8 @@ impl Stage {
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
             // Plugins of kube-scheduler's own go on without a turn.
             let is_own = |plugin: &str| names::ALL.contains(&plugin);
-            let goes_by_turns = turn.has_waited && !turn.waited_in.is_some_and(is_own);
-            if goes_by_turns || groups::is_of_member(&self.scheduler, &turn.strand) {
+            let is_awaited = turn.has_waited && !turn.waited_in.is_some_and(is_own);
+            if is_awaited || groups::is_of_member(&self.scheduler, &turn.strand) {
                 self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));
