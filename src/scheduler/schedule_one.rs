@@ -9,7 +9,9 @@ use std::sync::Arc;
 use crate::api::Str;
 use crate::config::Gate;
 use crate::framework::extender::Extender;
-use crate::framework::{Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, Status};
+use crate::framework::{
+    CycleState, Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, Status,
+};
 
 use crate::plugins::dynamic_resources::node_allocatable_claim_statuses;
 
@@ -69,10 +71,13 @@ impl Scheduler {
             return true;
         }
         if cycle.trace.is_some() {
-            let entries = cycle.state.entries().collect();
+            let state = cycle.state.clone();
             cycle.note(|trace| {
                 trace.phase = phase;
-                trace.cycle_state = entries;
+                if phase == Phase::Filter {
+                    trace.filter_state = state.clone();
+                }
+                trace.cycle_state = state;
             });
         }
         match next {
@@ -143,7 +148,8 @@ impl Scheduler {
                 pre_bind: None,
                 bind: None,
                 post_bind: None,
-                cycle_state: Vec::new(),
+                cycle_state: CycleState::new(),
+                filter_state: CycleState::new(),
                 outcome: CycleOutcome::InProgress,
             }));
         }
