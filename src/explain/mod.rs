@@ -14,6 +14,7 @@ mod rules;
 mod score;
 mod selectors;
 mod story;
+mod volumes;
 
 pub use cell::{CellExplanation, CellPoint, cell, no_filter, skip_reason};
 pub use cycle::{leader, margins, next_phase, preemption, selection, short_reason, verdict_so_far, victims};
@@ -35,6 +36,7 @@ mod names {
     pub(super) const NODE_UNSCHEDULABLE: &str = "NodeUnschedulable";
     pub(super) const SCHEDULING_GATES: &str = "SchedulingGates";
     pub(super) const TAINT_TOLERATION: &str = "TaintToleration";
+    pub(super) const VOLUME_BINDING: &str = "VolumeBinding";
 }
 
 /// `1 pod`, `2 pods`.
