@@ -246,7 +246,10 @@ pub fn spawn_sandbox(simulator: Simulator, source: Str) -> std::io::Result<Sessi
     let (views, view_receiver) = watch::channel(Arc::new(session_view(&stepper, &source, None)));
     std::thread::Builder::new().name("session".to_owned()).spawn(move || {
         let mut last_stepper = stepper;
-        let outcome = catch_unwind(AssertUnwindSafe(|| run(&mut last_stepper, &commands, &views, &source)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            run(&mut last_stepper, &commands, &views, &source);
+            last_stepper.finish_recording("the session was closed");
+        }));
         if let Err(panic) = outcome {
             let text = panic_text(panic.as_ref());
             tracing::error!(target: "session", "the session has ended with a panic: {text}");

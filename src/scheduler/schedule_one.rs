@@ -707,6 +707,7 @@ impl Scheduler {
             &assumed,
             &host,
         );
+        self.carry_out_requests();
         if cycle.state.is_pod_group_cycle {
             self.forget_in_snapshot(cycle);
             return true;

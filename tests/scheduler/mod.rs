@@ -4,6 +4,7 @@ mod attempts;
 mod binding;
 mod controllers;
 mod determinism;
+mod devices;
 mod extenders;
 mod gang;
 mod preemption;

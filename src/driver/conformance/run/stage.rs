@@ -269,7 +269,8 @@ impl Stage {
             EffectKind::Event(event) => self.lines.add(lines::event(&event)),
             EffectKind::CallExtender(call) => self.call_extender(id, &call),
             EffectKind::Write(write) => {
-                if let Some(line) = lines::write(&write) {
+                let old = self.api.objects().get(write.object.kind(), &write.object.key());
+                if let Some(line) = lines::write(&write, old.as_ref()) {
                     self.lines.add(line);
                 }
                 let result = self.api.carry_out_write(&write, self.now);
