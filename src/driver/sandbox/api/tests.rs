@@ -311,7 +311,7 @@ fn a_write_of_the_status_leaves_the_rest_and_the_other_way_round() {
     with_finalizer.status.allocation = Some(AllocationResult::default());
     write(&mut api, WriteVerb::Update, with_finalizer).unwrap();
     assert_eq!(resource_claim(&api).status.allocation, None, "the status is not written");
-    let mut allocated = stale.clone();
+    let mut allocated = stale;
     allocated.status.allocation = Some(AllocationResult::default());
     let refused = write(&mut api, WriteVerb::UpdateStatus, allocated.clone()).unwrap_err();
     assert_eq!(
