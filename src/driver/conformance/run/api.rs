@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::api::objects::{ObjectMeta, Pod, PodCondition};
+use crate::api::objects::{Condition, ObjectMeta, Pod, PodCondition, PodGroup};
 use crate::api::{Kind, NamespacedName, Object, ObjectStore, Str, Time, Uid};
 use crate::driver::sandbox::admission::{PriorityClasses, admit_spec};
 use crate::driver::sandbox::api::{ApiError, WatchEvent, not_found};
@@ -138,6 +138,25 @@ impl RunApi {
         }
         cut_times(&mut pod);
         self.write(pod.into());
+        Ok(())
+    }
+
+    /// Sets a condition of a pod group.
+    pub fn patch_group_status(
+        &mut self,
+        key: &NamespacedName,
+        mut condition: Condition,
+        now: Time,
+    ) -> Result<(), ApiError> {
+        let old = self.objects.pod_groups.get(key).ok_or_else(|| not_found(Kind::PodGroup, key))?;
+        let mut group = PodGroup::clone(old);
+        let conditions = &mut group.status.conditions;
+        condition.last_transition_time = Some(now.truncate_to_second());
+        match conditions.iter_mut().find(|known| known.type_ == condition.type_) {
+            Some(known) => *known = condition,
+            None => conditions.push(condition),
+        }
+        self.write(group.into());
         Ok(())
     }
 

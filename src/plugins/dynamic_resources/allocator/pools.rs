@@ -58,7 +58,7 @@ fn is_relevant(slice: &ResourceSlice, node: &Node) -> Result<bool, AllocateError
             node_matches(node, spec.node_name.as_ref(), spec.all_nodes, spec.node_selector.as_ref());
         return matches.map_err(|error| {
             let name = &slice.metadata.name;
-            gathering(format!("failed to perform node selection for slice {name}: {error}"))
+            gathering(&format!("failed to perform node selection for slice {name}: {error}"))
         });
     }
     if spec.per_device_node_selection != Some(true) {
@@ -67,7 +67,7 @@ fn is_relevant(slice: &ResourceSlice, node: &Node) -> Result<bool, AllocateError
     for device in &spec.devices {
         let matches = device_matches(node, device).map_err(|error| {
             let (device, slice) = (&device.name, &slice.metadata.name);
-            gathering(format!(
+            gathering(&format!(
                 "failed to perform node selection for device {device} in slice {slice}: {error}"
             ))
         })?;
@@ -78,7 +78,7 @@ fn is_relevant(slice: &ResourceSlice, node: &Node) -> Result<bool, AllocateError
     Ok(false)
 }
 
-fn gathering(error: String) -> AllocateError {
+fn gathering(error: &str) -> AllocateError {
     AllocateError::Failed(format!("gather pool information: {error}"))
 }
 

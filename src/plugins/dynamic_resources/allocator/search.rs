@@ -546,7 +546,8 @@ impl<'s> Search<'s> {
         }
         let mut undo = Undo::default();
         // Whoever shares a device finds its counters taken already.
-        if !device.consumes_counters.is_empty() && !(is_shared && self.is_capacity_in_use(index)) {
+        let are_taken = is_shared && self.is_capacity_in_use(index);
+        if !device.consumes_counters.is_empty() && !are_taken {
             if !self.counters.take(candidate.pool, device, &self.allocator.allocated) {
                 return Ok(None);
             }
