@@ -541,26 +541,59 @@ impl Scheduler {
     /// A number that stands for the whole state: equal states have equal digests on every machine.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
-        digest.u64(self.world.now.as_nanos()).u64(self.world.rng.borrow().state());
-        digest.len(self.next_start_node_index).u64(self.next_effect_id);
-        digest.u64(self.counts.cycles).u64(self.counts.bound).u64(self.counts.preempted);
-        self.queue.digest(&mut digest);
-        self.cache.digest(&mut digest);
-        self.world.nominator.digest(&mut digest);
-        self.world.pod_groups.digest(&mut digest);
-        self.world.snapshot_pod_groups.digest(&mut digest);
-        self.world.states.digest(&mut digest);
-        for batch in self.batches.values() {
-            batch.digest(&mut digest);
+        for (component, part) in self.digest_parts() {
+            digest.str(component).u64(part);
         }
-        self.digest_cycles(&mut digest);
-        digest.len(self.effects.len()).len(self.pending_effects.len()).len(self.questions.len());
+        digest.finish()
+    }
+
+    /// The digest of each component of the state, by its name.
+    pub fn digest_parts(&self) -> Vec<(&'static str, u64)> {
+        let part = |add: &dyn Fn(&mut Digest)| {
+            let mut digest = Digest::new();
+            add(&mut digest);
+            digest.finish()
+        };
+        let (world, counts) = (&self.world, &self.counts);
+        vec![
+            ("clock", part(&|digest| _ = digest.u64(world.now.as_nanos()).len(self.next_start_node_index))),
+            ("random", part(&|digest| _ = digest.u64(world.rng.borrow().state()))),
+            (
+                "counts",
+                part(&|digest| {
+                    digest.u64(self.next_effect_id);
+                    digest.u64(counts.cycles).u64(counts.bound).u64(counts.preempted);
+                }),
+            ),
+            ("queue", part(&|digest| self.queue.digest(digest))),
+            ("cache", part(&|digest| self.cache.digest(digest))),
+            ("nominator", part(&|digest| world.nominator.digest(digest))),
+            (
+                "podGroups",
+                part(&|digest| {
+                    world.pod_groups.digest(digest);
+                    world.snapshot_pod_groups.digest(digest);
+                }),
+            ),
+            ("plugins", part(&|digest| world.states.digest(digest))),
+            ("batches", part(&|digest| self.batches.values().for_each(|batch| batch.digest(digest)))),
+            ("cycles", part(&|digest| self.digest_cycles(digest))),
+            (
+                "effects",
+                part(&|digest| {
+                    digest.len(self.effects.len()).len(self.pending_effects.len()).len(self.questions.len());
+                }),
+            ),
+            ("objects", part(&|digest| self.digest_objects(digest))),
+        ]
+    }
+
+    fn digest_objects(&self, digest: &mut Digest) {
         for object in self.world.objects.iter() {
             let metadata = object.metadata();
             digest.str(object.kind().as_str()).str(&metadata.namespace).str(&metadata.name);
             digest.str(&metadata.uid).str(&metadata.resource_version);
         }
-        digest.finish()
     }
 
     fn digest_cycles(&self, digest: &mut Digest) {

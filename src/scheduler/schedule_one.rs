@@ -363,7 +363,7 @@ impl Scheduler {
         if !self.options.is_batching || !self.world.extenders.is_empty() || !framework.can_sign_pods() {
             return;
         }
-        cycle.signature = framework.sign_pod(&cycle.queued.signed_pod);
+        cycle.signature = framework.sign_pod(&self.world.handle(framework), &cycle.queued.signed_pod);
         let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
         cycle.node_hint = batch.node_hint(
             &self.world,
@@ -707,6 +707,7 @@ impl Scheduler {
             &assumed,
             &host,
         );
+        self.carry_out_requests();
         if cycle.state.is_pod_group_cycle {
             self.forget_in_snapshot(cycle);
             return true;

@@ -7,8 +7,8 @@ use schedscope::driver::conformance::{CaseSources, run};
 
 use super::{Files, archive};
 
-/// Scripts that need what is not built: volumes, claims, pod groups.
-const NOT_BUILT: [&str; 49] = [
+/// Scripts that need what is not built: volumes, claims.
+const NOT_BUILT: [&str; 39] = [
     "017-spread-vs-zonal-volume",
     "040-unbound-immediate-pvc",
     "041-missing-pvc-then-created",
@@ -28,16 +28,6 @@ const NOT_BUILT: [&str; 49] = [
     "bind-009",
     "bind-010",
     "extenders-001",
-    "gangrun-001",
-    "gangrun-002",
-    "gangrun-003",
-    "gangrun-004",
-    "gangrun-005",
-    "gangrun-006",
-    "gangrun-007",
-    "gangrun-008",
-    "gangrun-009",
-    "gangrun-010",
     "hint-csilimits-001",
     "hint-csilimits-002",
     "hint-csilimits-003",

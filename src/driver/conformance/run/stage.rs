@@ -187,8 +187,8 @@ impl Stage {
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
             // Plugins of kube-scheduler's own go on without a turn.
             let is_own = |plugin: &str| names::ALL.contains(&plugin);
-            let is_awaited = turn.has_waited && !turn.waited_in.is_some_and(is_own);
-            if is_awaited || groups::is_of_member(&self.scheduler, &turn.strand) {
+            let goes_by_turns = turn.has_waited && !turn.waited_in.is_some_and(is_own);
+            if goes_by_turns || groups::is_of_member(&self.scheduler, &turn.strand) {
                 self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));
@@ -274,7 +274,8 @@ impl Stage {
             EffectKind::Event(event) => self.lines.add(lines::event(&event)),
             EffectKind::CallExtender(call) => self.call_extender(id, &call),
             EffectKind::Write(write) => {
-                if let Some(line) = lines::write(&write) {
+                let old = self.api.objects().get(write.object.kind(), &write.object.key());
+                if let Some(line) = lines::write(&write, old.as_ref()) {
                     self.lines.add(line);
                 }
                 let result = self.api.carry_out_write(&write, self.now);
