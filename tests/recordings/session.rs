@@ -108,11 +108,11 @@ impl Session {
             }
             97 => {
                 let (node, sign) = (self.any_node(), ["", "-"][self.rng.below(2)]);
-                self.edit(Edit::Taint { node, taint: format!("dedicated:NoSchedule{sign}") });
+                self.edit(&Edit::Taint { node, taint: format!("dedicated:NoSchedule{sign}") });
             }
             98 => {
                 let (node, zone) = (self.any_node(), self.rng.below(4));
-                self.edit(Edit::Label { node, label: format!("topology.kubernetes.io/zone=z{zone}") });
+                self.edit(&Edit::Label { node, label: format!("topology.kubernetes.io/zone=z{zone}") });
             }
             _ => self.simulator.note("a word about it"),
         }
