@@ -163,6 +163,14 @@ impl LazyNodeSelector {
         self.errors().into_result().map(|()| false)
     }
 
+    /// A label without which no node matches, with the values that it may have; absent if there is no such label.
+    pub fn needed_label(&self) -> Option<(&str, &[Str])> {
+        match self.terms.as_slice() {
+            [Ok(term)] => term.labels.needed_label(),
+            _ => None,
+        }
+    }
+
     fn errors(&self) -> FieldErrors {
         FieldErrors(
             self.terms.iter().filter_map(|term| term.as_ref().err()).flat_map(|e| e.0.clone()).collect(),
@@ -345,6 +353,19 @@ mod tests {
         let parsed = LazyNodeSelector::new(&selector(vec![term]), "");
         assert_eq!(parsed.try_matches_labels(&node("n2", &[("zone", "a")]).metadata.labels), Ok(true));
         assert_eq!(parsed.try_matches_labels(&node("n1", &[]).metadata.labels), Ok(false));
+    }
+
+    #[test]
+    fn the_label_that_all_nodes_need_is_known_where_there_is_one_term() {
+        let zone = || labelled(vec![requirement("a", "Exists", &[]), requirement("zone", "In", &["x", "y"])]);
+        let needed = |terms| {
+            let parsed = LazyNodeSelector::new(&selector(terms), "");
+            parsed.needed_label().map(|(key, values)| (key.to_owned(), values.len()))
+        };
+        assert_eq!(needed(vec![zone()]), Some(("zone".to_owned(), 2)));
+        assert_eq!(needed(vec![zone(), NodeSelectorTerm::default()]), Some(("zone".to_owned(), 2)));
+        assert_eq!(needed(vec![zone(), zone()]), None);
+        assert_eq!(needed(vec![labelled(vec![requirement("zone", "NotIn", &["x"])])]), None);
     }
 
     #[test]

@@ -226,6 +226,12 @@ impl Selector {
         Ok(Self::new(requirements))
     }
 
+    /// A label without which nothing matches, with the values that it may have; absent if there is no such label.
+    pub fn needed_label(&self) -> Option<(&str, &[Str])> {
+        let mut needed = self.requirements.iter().flatten().filter(|one| one.operator == Operator::In);
+        needed.next().map(|one| (one.key(), one.values()))
+    }
+
     /// Whether the labels satisfy the selector.
     pub fn matches(&self, labels: &Labels) -> bool {
         match &self.requirements {

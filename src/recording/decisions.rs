@@ -36,6 +36,10 @@ pub fn decisions_check<'a>(effects: impl IntoIterator<Item = &'a Effect>) -> Opt
                     None => text(&["as before"]),
                 }
             }
+            EffectKind::PatchPodGroupStatus { pod_group, condition, .. } => {
+                text(&["patch group", &pod_group.namespace, &pod_group.name]);
+                text(&[&condition.type_, &condition.status, &condition.reason]);
+            }
             EffectKind::DeletePod { pod, uid } => text(&["delete", &pod.namespace, &pod.name, uid]),
             EffectKind::CallExtender(call) => {
                 text(&["call", call.verb.as_str()]);
@@ -65,6 +69,10 @@ pub(super) fn describe(effect: &Effect) -> Option<String> {
                 node => format!(" nominated to {node}"),
             });
             format!("{pod} is patched:{}{}", condition.unwrap_or_default(), nominated.unwrap_or_default())
+        }
+        EffectKind::PatchPodGroupStatus { pod_group, condition, .. } => {
+            let (type_, status, reason) = (&condition.type_, &condition.status, &condition.reason);
+            format!("pod group {pod_group} is patched: {type_}={status} ({reason})")
         }
         EffectKind::DeletePod { pod, .. } => format!("{pod} is deleted"),
         EffectKind::CallExtender(call) => {

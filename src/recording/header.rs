@@ -171,7 +171,9 @@ impl Header {
                     self.queue.pod_max_in_unschedulable_pods_duration,
                 ),
                 pop_from_backoff_q: self.queue.pop_from_backoff_q,
+                ..QueueOptions::default()
             },
+            is_grouping: true,
             extenders: Extender::all_from_config(&config.extenders),
             is_batching: self.batching,
             gates: config.gates,

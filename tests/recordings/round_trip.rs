@@ -207,6 +207,7 @@ fn any_pod(rng: &mut Rng) -> Pod {
             resources: ResourceRequirements {
                 requests: [(text(rng).into(), quantity(rng))].into(),
                 limits: [(text(rng).into(), quantity(rng))].into(),
+                claims: Vec::new(),
             },
             ports: vec![port],
             ..Container::default()

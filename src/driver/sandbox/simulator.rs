@@ -425,6 +425,9 @@ impl Simulator {
             EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name, .. } => {
                 self.api.patch_pod_status(&pod, &uid, condition, nominated_node_name, self.now)
             }
+            EffectKind::PatchPodGroupStatus { pod_group, condition, .. } => {
+                self.api.patch_pod_group_status(&pod_group, condition, self.now)
+            }
             EffectKind::DeletePod { pod, uid } => self.api.evict_pod(&pod, &uid, self.now),
         };
         // The watch reports a change before the answer to the call that made it, as it often does in a cluster.

@@ -10,6 +10,7 @@ pub type Volume = IndexMap<String, Value>;
 pub const PERSISTENT_VOLUME_CLAIM: &str = "persistentVolumeClaim";
 /// A claim that is made for the pod.
 pub const EPHEMERAL: &str = "ephemeral";
+
 /// A volume's source of that kind; `null` is none, as Go has it.
 pub fn source<'a>(volume: &'a Volume, kind: &str) -> Option<&'a Value> {
     volume.get(kind).filter(|source| !source.is_null())

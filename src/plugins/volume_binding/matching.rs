@@ -11,6 +11,7 @@ use crate::api::objects::{Labels, PersistentVolume, PersistentVolumeClaim};
 use crate::api::{Quantity, Selector, Str};
 
 use super::assume_cache::Assumed;
+use super::by_label::ByLabel;
 use super::volumes::{KnownVolume, KnownVolumes};
 
 /// What a claim asks for.
@@ -118,6 +119,7 @@ pub struct Candidates {
     reserved: Vec<Candidate>,
     /// The others, the smallest first.
     available: Vec<Candidate>,
+    by_label: ByLabel,
 }
 
 impl<'a> Wanted<'a> {
@@ -228,6 +230,7 @@ impl Candidates {
         }
         // Of equal ones the first stays before the others.
         found.available.sort_by_cached_key(|candidate| candidate.volume.size().unwrap_or_default());
+        found.by_label = ByLabel::of(&found.available, |candidate| candidate.known.reach.needed_label());
         Ok(found)
     }
 
@@ -237,7 +240,9 @@ impl Candidates {
         if let Some(reserved) = reserved.next() {
             return reserved.is_reached(labels).then_some(reserved);
         }
-        self.available.iter().find(|candidate| !candidate.is_in(taken) && candidate.is_reached(labels))
+        let will_do = |candidate: &Candidate| !candidate.is_in(taken) && candidate.is_reached(labels);
+        let will_do = |position: usize| self.available.get(position).is_some_and(will_do);
+        self.by_label.first(labels, will_do).and_then(|position| self.available.get(position))
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod assume_cache;
 mod binder;
+mod by_label;
 mod claims;
 mod explain;
 mod hints;

@@ -11,6 +11,7 @@ use crate::api::objects::{
 use crate::api::selector::{Operator, Requirement};
 use crate::api::{NamespacedName, ObjectStore, Quantity, Selector};
 
+use super::by_label::ByLabel;
 use super::volumes::{KnownCapacity, KnownVolumes};
 
 /// The provisioner of classes whose volumes are only made by hand.
@@ -40,7 +41,12 @@ pub enum Room {
     /// Nobody asks.
     NotAsked,
     /// One of these, which are all large enough, must be reached by the node.
-    Within(Vec<Arc<KnownCapacity>>),
+    Within {
+        /// The capacities.
+        capacities: Vec<Arc<KnownCapacity>>,
+        /// Their places, by label.
+        by_label: ByLabel,
+    },
 }
 
 /// What comes of making a volume.
@@ -114,7 +120,9 @@ impl Provisioning {
             Some(bytes) => {
                 let of_class = known.capacities(&class.metadata.name);
                 let large_enough = of_class.filter(|known| is_large_enough(&known.capacity, bytes));
-                Room::Within(large_enough.cloned().collect())
+                let capacities: Vec<_> = large_enough.cloned().collect();
+                let by_label = ByLabel::of(&capacities, |known| known.nodes.needed_label());
+                Room::Within { capacities, by_label }
             }
         };
         Self::By { topologies: Topologies::new(&class.allowed_topologies), room }
@@ -128,10 +136,15 @@ impl Provisioning {
         }
         match room {
             Room::NotAsked => Provisioned::Yes(None),
-            Room::Within(capacities) => match capacities.iter().find(|known| known.nodes.matches(labels)) {
-                Some(known) => Provisioned::Yes(Some(Arc::clone(&known.capacity))),
-                None => Provisioned::NoRoom,
-            },
+            Room::Within { capacities, by_label } => {
+                let is_reached = |position: usize| {
+                    capacities.get(position).is_some_and(|known| known.nodes.matches(labels))
+                };
+                match by_label.first(labels, is_reached).and_then(|position| capacities.get(position)) {
+                    Some(known) => Provisioned::Yes(Some(Arc::clone(&known.capacity))),
+                    None => Provisioned::NoRoom,
+                }
+            }
         }
     }
 }

@@ -23,6 +23,11 @@ impl Reach {
         Self(selector.map(|selector| LazyNodeSelector::new(selector, "")))
     }
 
+    /// A label that a node must have to reach it, with the values that it may have; absent if there is none.
+    pub fn needed_label(&self) -> Option<(&str, &[Str])> {
+        self.0.as_ref()?.needed_label()
+    }
+
     /// Whether a node with these labels reaches it (`CheckNodeAffinity`).
     ///
     /// # Errors
