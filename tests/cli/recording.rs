@@ -18,7 +18,10 @@ fn a_recording_is_checked_and_the_exit_code_tells() {
         let stage = recorded(name);
         let done = stage.run(&["replay", "--check", name]);
         assert_eq!((done.code, &*done.said), (0, ""), "{done:?}");
-        assert!(done.out.starts_with("equal: ") && done.out.ends_with("the recording ends: at rest\n"), "{done:?}");
+        assert!(
+            done.out.starts_with("equal: ") && done.out.ends_with("the recording ends: at rest\n"),
+            "{done:?}"
+        );
 
         let whole = fs::read(stage.path().join(name)).unwrap();
         stage.write("cut.rec", &whole[..whole.len() - 30]);

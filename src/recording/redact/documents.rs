@@ -19,7 +19,6 @@ const KEPT: &[&str] = &[
     "apiGroup",
     "apiVersion",
     "attacher",
-    "bindsToNode",
     "creationTimestamp",
     "declaredFeatures",
     "defaultingType",
@@ -44,15 +43,27 @@ const KEPT: &[&str] = &[
     "resourceVersion",
     "restartPolicy",
     "shape",
+    "source",
     "startTime",
     "status",
     "type",
     "volumeBindingMode",
+    "timeAdded",
     "volumeMode",
     "whenUnsatisfiable",
 ];
 /// Fields of which nothing is changed: what devices are like, which their selectors look at.
-const KEPT_WHOLE: &[&str] = &["attributes", "counters", "consumedCapacity", "minAvailable", "maxUnavailable"];
+const KEPT_WHOLE: &[&str] = &[
+    "attributes",
+    "consumedCapacity",
+    "consumesCounters",
+    "counters",
+    "distinctAttribute",
+    "matchAttribute",
+    "maxUnavailable",
+    "minAvailable",
+    "sharedCounters",
+];
 /// Maps from resources to amounts.
 const RESOURCES: &[&str] =
     &["allocatable", "allocatedResources", "capacity", "limits", "overhead", "requests"];
@@ -104,7 +115,9 @@ fn field(names: &mut Names, key: &str, value: &mut Value, kind: Option<Kind>) {
         return;
     }
     // Capacities of devices have names of their drivers'.
-    if key == "capacity" && kind.is_some_and(|kind| kind.as_str() == "ResourceSlice") {
+    let is_of_devices =
+        matches!(kind, Some(Kind::ResourceSlice | Kind::ResourceClaim | Kind::ResourceClaimTemplate));
+    if key == "capacity" && is_of_devices {
         return;
     }
     match value {

@@ -203,7 +203,7 @@ impl Redactor {
 
     /// Whether two deeds are the same but for names. What the scheduler says in them is remembered.
     fn matches(&mut self, original: &Effect, redacted: &Effect) -> bool {
-        use EffectKind::{Bind, CallExtender, DeletePod, Event, PatchPodStatus, Write};
+        use EffectKind::{Bind, CallExtender, DeletePod, Event, PatchPodGroupStatus, PatchPodStatus, Write};
         let mut key = |key: &NamespacedName| (self.names.name(&key.namespace), self.names.name(&key.name));
         let found = |key: &NamespacedName| (key.namespace.to_string(), key.name.to_string());
         original.id == redacted.id
@@ -240,6 +240,16 @@ impl Redactor {
                     };
                     let node = nominated_node_name.as_ref().map(|node| self.names.name(node));
                     is_same_pod && is_same_condition && node.as_deref() == other_node.as_deref()
+                }
+                (
+                    PatchPodGroupStatus { pod_group, condition, .. },
+                    PatchPodGroupStatus { pod_group: other_group, condition: other, .. },
+                ) => {
+                    let is_same_group = key(pod_group) == found(other_group);
+                    self.names.said(&condition.message, &other.message);
+                    is_same_group
+                        && (&condition.type_, &condition.status, &condition.reason)
+                            == (&other.type_, &other.status, &other.reason)
                 }
                 (Event(event), Event(other)) => {
                     self.names.said(&event.note, &other.note);
