@@ -166,6 +166,7 @@ fn start_recording(
         compression: Compression::of_name(&file.to_string_lossy()),
         slim: Slim { kept_annotations: args.annotations.iter().cloned().collect() },
         ends_program_on_signal: purpose == Purpose::Result,
+        redact_with: args.redact.then(in_tree_registry),
         ..RecorderOptions::default()
     };
     let (recorder, tap) = Recorder::create(file, &header, recorder_options)?;
