@@ -210,6 +210,24 @@ impl Quantity {
         }
     }
 
+    /// The amount as a whole number, if the 64-bit shape holds it as one (`Quantity.AsInt64`).
+    pub const fn as_int64(self) -> Option<i64> {
+        match self.shape {
+            Shape::Int64 if self.scale == 0 => Some(self.mantissa_i64()),
+            Shape::Int64 if self.scale > 0 && self.scale <= 18 => {
+                self.mantissa_i64().checked_mul(10_i64.pow(self.scale.unsigned_abs()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The amount as a double, about right (`Quantity.AsApproximateFloat64`).
+    #[expect(clippy::cast_precision_loss, reason = "an approximation is what is asked for")]
+    pub fn as_approximate_f64(self) -> f64 {
+        let base = self.mantissa() as f64;
+        if self.scale == 0 { base } else { base * 10_f64.powi(self.scale) }
+    }
+
     /// Whether it is 0.
     pub const fn is_zero(self) -> bool {
         self.mantissa_high == 0 && self.mantissa_low == 0
@@ -626,8 +644,13 @@ impl fmt::Debug for Quantity {
 }
 
 impl serde::Serialize for Quantity {
+    /// The canonical form for people and API servers; elsewhere a spelling that loses nothing.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            serializer.serialize_str(&self.spelling())
+        }
     }
 }
 
@@ -689,5 +712,6 @@ impl serde::de::Visitor<'_> for QuantityVisitor {
     }
 }
 
+mod spelling;
 #[cfg(test)]
 mod tests;

@@ -54,6 +54,11 @@ impl Stepper {
         self.rewind.moment()
     }
 
+    /// Ends the recording, if there is one.
+    pub fn finish_recording(&mut self, reason: &str) {
+        self.rewind.finish_recording(reason);
+    }
+
     /// Whether it runs.
     pub fn run_state(&self) -> RunState {
         self.run_state

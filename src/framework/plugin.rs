@@ -403,6 +403,11 @@ pub struct SignFragment {
 
 /// Tells which fields of a pod the plugin's answers depend on.
 pub trait SignPlugin: Plugin {
+    /// Whether the pod can be signed as things stand in the cluster; asked before [`SignPlugin::sign_pod`].
+    fn is_signable(&self, _handle: &Handle<'_>, _pod: &Pod) -> bool {
+        true
+    }
+
     /// The fragments; a status that is no success makes the pod unsignable.
     fn sign_pod(&self, pod: &Pod) -> Result<Vec<SignFragment>, Status>;
 }

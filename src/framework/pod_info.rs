@@ -51,6 +51,9 @@ impl PodInfo {
 pub struct QueuedPodInfo {
     /// The pod.
     pub pod_info: Arc<PodInfo>,
+    /// The pod when it was signed for batching: when it came, or changed while it was in the queue. What changed while
+    /// it was in flight is not in it.
+    pub signed_pod: Arc<Pod>,
     /// When it entered the queue, or failed last.
     pub timestamp: Time,
     /// Scheduling attempts so far.
@@ -79,6 +82,7 @@ impl QueuedPodInfo {
     /// A pod that has just come in.
     pub fn new(pod_info: Arc<PodInfo>, now: Time) -> Self {
         Self {
+            signed_pod: Arc::clone(&pod_info.pod),
             pod_info,
             timestamp: now,
             attempts: 0,

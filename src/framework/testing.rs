@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::api::{ObjectStore, Rng, Time};
+use crate::api::{Kind, NamespacedName, Object, ObjectStore, Rng, Time};
 
 use super::answers::Answers;
 use super::extender::Extender;
@@ -65,6 +65,20 @@ impl Default for TestWorld {
 }
 
 impl TestWorld {
+    /// Puts an object in, as a watch that reports it does.
+    pub fn put(&mut self, object: impl Into<Object>) {
+        let object = object.into();
+        let old = self.objects.insert(object.clone());
+        self.states.object_changed(&self.objects, old.as_ref(), Some(&object));
+    }
+
+    /// Takes an object out, as a watch that reports its end does.
+    pub fn remove(&mut self, kind: Kind, key: &NamespacedName) {
+        if let Some(old) = self.objects.remove(kind, key) {
+            self.states.object_changed(&self.objects, Some(&old), None);
+        }
+    }
+
     /// The handle that a plugin gets.
     pub fn handle(&self) -> Handle<'_> {
         Handle {
@@ -73,6 +87,7 @@ impl TestWorld {
             objects: &self.objects,
             nominator: self.nominator.as_ref(),
             pod_groups: &self.pod_groups,
+            snapshot_pod_groups: &self.pod_groups,
             framework: &self.framework,
             waiting_pods: &self.waiting_pods,
             preemption: &self.preemption,

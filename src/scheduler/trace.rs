@@ -100,7 +100,7 @@ pub enum NodeVerdict {
     Feasible,
     /// A plugin refused; later plugins were not asked. The status names the plugin.
     Rejected(Status),
-    /// PreFilter had left the node out.
+    /// PreFilter had left the node out, or it is not in the placement of the pod's group.
     Excluded,
     /// The search had found enough nodes before it came here (`percentageOfNodesToScore`).
     NotEvaluated,
@@ -216,6 +216,11 @@ pub struct SelectionTrace {
 pub enum CycleOutcome {
     /// The attempt is not over.
     InProgress,
+    /// The trial of a member of a pod group: it fits there. What becomes of it depends on the others.
+    Tried {
+        /// The node.
+        node: Str,
+    },
     /// Permit plugins hold the pod on that node.
     Waiting {
         /// The node.

@@ -10,6 +10,7 @@ use crate::queue::QueueName;
 
 use super::Scheduler;
 use super::cycle::BindingStage;
+use super::pod_group_trace::GroupTrace;
 use super::trace::{CycleTrace, Phase};
 use super::view::{BindingRow, Counts, QueueMoveLine, QueueRow, View, WaitingRow};
 
@@ -75,6 +76,7 @@ impl Scheduler {
             binding,
             nodes,
             cycle: self.current_trace(),
+            group: self.group_trace(),
             history: Arc::clone(&self.journal.history),
             events: Arc::clone(&self.journal.events),
             moves: Arc::clone(&self.journal.moves),
@@ -114,6 +116,20 @@ impl Scheduler {
         self.cycle.as_ref().map(|cycle| cycle.next)
     }
 
+    /// Whether a pod of a group is on its way to its node.
+    pub fn has_binding_of_member(&self) -> bool {
+        self.binding_cycles.iter().any(|binding| binding.cycle.queued.pod().pod_group_name().is_some())
+    }
+
+    /// Whether the next turn of that pod begins its binding cycle, and the pod belongs to a group.
+    pub fn begins_binding_of_member(&self, uid: &Uid) -> bool {
+        let mut bindings = self.binding_cycles.iter();
+        let binding = bindings.find(|binding| binding.cycle.queued.uid() == uid);
+        binding.is_some_and(|binding| {
+            binding.stage == BindingStage::Begin && binding.cycle.queued.pod().pod_group_name().is_some()
+        })
+    }
+
     /// How many moves between queues there have been.
     pub fn n_moves(&self) -> u64 {
         self.journal.n_moves
@@ -137,7 +153,12 @@ impl Scheduler {
 
     /// How many pods wait to be scheduled, those under way included.
     pub fn n_pending(&self) -> usize {
-        self.n_queued() + self.binding_cycles.len() + usize::from(self.is_in_cycle())
+        self.n_queued()
+            + self.binding_cycles.len()
+            + match &self.group {
+                Some(group) => group.n_pending(),
+                None => usize::from(self.is_in_cycle()),
+            }
     }
 
     fn n_queued(&self) -> usize {
@@ -170,6 +191,12 @@ impl Scheduler {
     /// What the last attempt of a pending pod said.
     pub fn last_message(&self, uid: &Uid) -> Option<&Str> {
         self.last_messages.get(uid)
+    }
+
+    /// The evidence of the cycle of a pod group under way, else of the last one.
+    pub fn group_trace(&self) -> Option<Arc<GroupTrace>> {
+        let under_way = self.group.as_ref().and_then(|group| group.trace());
+        under_way.map(|trace| Arc::new(trace.clone())).or_else(|| self.journal.last_group.clone())
     }
 
     /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else

@@ -16,7 +16,7 @@ use crate::scheduler::trace::{CycleOutcome, CycleTrace, SelectionReason};
 use super::decision::{Answer, Decision, DryRun, ExtenderCalled};
 use super::questions::Asked;
 use super::stage::Stage;
-use super::{CaseError, EPOCH};
+use super::{CaseError, WALL_CLOCK};
 
 /// Puts one pod before all others. The order of the others does not matter: they are not tried.
 #[derive(Debug)]
@@ -90,6 +90,7 @@ impl Attempt<'_> {
                 end_with_error(decision, message);
             }
             CycleOutcome::InProgress
+            | CycleOutcome::Tried { .. }
             | CycleOutcome::Waiting { .. }
             | CycleOutcome::Binding { .. }
             | CycleOutcome::Bound { .. } => fits(decision, &trace),
@@ -181,7 +182,7 @@ fn bring_to_front(scheduler: &mut Scheduler, pod: &Arc<Pod>) -> Result<(), CaseE
         scheduler.view().active_q.first().is_some_and(|row| row.pod.uid() == pod.uid())
     };
     if !is_first(scheduler) {
-        scheduler.handle(EPOCH, Input::Command(Command::Activate(vec![Arc::clone(pod)])));
+        scheduler.handle(WALL_CLOCK, Input::Command(Command::Activate(vec![Arc::clone(pod)])));
         if !is_first(scheduler) {
             return Err(CaseError::NotInQueue(pod.key()));
         }
@@ -203,7 +204,7 @@ impl Run {
     /// Runs phase by phase until a node is chosen or the attempt is over.
     fn go_to_the_choice(&mut self, decision: &mut Decision, uid: &Uid) -> Result<Arc<CycleTrace>, CaseError> {
         loop {
-            self.scheduler.handle(EPOCH, Input::Command(Command::NextPhase));
+            self.scheduler.handle(WALL_CLOCK, Input::Command(Command::NextPhase));
             self.call_extenders(decision)?;
             if self.scheduler.is_in_cycle() && !self.scheduler.can_schedule() {
                 // The attempt waits until room is made (SchedulerAsyncPreemption is off).
@@ -225,10 +226,10 @@ impl Run {
                     let played = stage.play(&call)?;
                     let answer = played.answer.clone();
                     decision.extender_calls.push(ExtenderCalled::of(played));
-                    self.scheduler.handle(EPOCH, Input::ExtenderAnswered { id, answer });
+                    self.scheduler.handle(WALL_CLOCK, Input::ExtenderAnswered { id, answer });
                 }
                 (EffectKind::Write(write), _) => {
-                    self.scheduler.handle(EPOCH, Input::Written { id, result: Ok(write.object) });
+                    self.scheduler.handle(WALL_CLOCK, Input::Written { id, result: Ok(write.object) });
                 }
                 (kind, _) => self.effects.push_back(Effect { id, kind }),
             }
@@ -252,7 +253,7 @@ impl Run {
                 }
                 _ => Input::EffectDone { id, result: Ok(()) },
             };
-            self.scheduler.handle(EPOCH, input);
+            self.scheduler.handle(WALL_CLOCK, input);
         }
     }
 }

@@ -41,6 +41,9 @@ pub use decision::{Answer, Decision, DryRun, ExtenderCalled, PreFilterAnswer, Sc
 
 /// When the clusters' clock starts and stays: 2026-01-01T00:00:00Z.
 pub const EPOCH: Time = Time::from_secs(1_767_225_600);
+/// When the pods are tried. The oracle has a clock of its own, which stands at [`EPOCH`], but preemption and the
+/// time-out of devices read the machine's clock, which is later than anything in a case.
+const WALL_CLOCK: Time = Time::from_secs(1_798_761_600);
 
 /// What a case is made of.
 #[derive(Clone, Debug, Default)]
@@ -218,11 +221,13 @@ impl Case {
             percentage_of_nodes_to_score: self.percentage_of_nodes_to_score,
             gates: self.gates,
             extenders: self.stage.as_ref().map(|stage| stage.extenders.clone()).unwrap_or_default(),
+            // Each pod is decided on by itself.
+            is_grouping: false,
             ..SchedulerOptions::default()
         };
         let mut scheduler = Scheduler::new(profiles.collect(), options)?;
         for object in &self.objects {
-            scheduler.handle(EPOCH, Input::Added(object.clone()));
+            scheduler.handle(WALL_CLOCK, Input::Added(object.clone()));
             while scheduler.poll_effect().is_some() {}
         }
         Ok(scheduler)
@@ -254,6 +259,7 @@ fn read_objects(manifests: &[Source]) -> Result<(Vec<Object>, Vec<NamespacedName
     let mut pending: Vec<NamespacedName> = Vec::new();
     for (kind, object) in loaded.objects.into_iter().map(|object| (object.kind(), object)) {
         let mut object = admit(object, &classes, EPOCH)?;
+        object.metadata_mut().creation_timestamp.get_or_insert(EPOCH);
         let key = object.key();
         // A server lists in the order of the keys in its store, where the two parts of a name are one text.
         let place = (kind as usize, Str::from(format!("{}/{}", key.namespace, key.name)));

@@ -3,6 +3,8 @@
 //! Follows `Device` and `getAttributeValue` of `k8s.io/dynamic-resource-allocation/cel`. A name without a domain
 //! belongs to the domain of the driver.
 
+use std::sync::Arc;
+
 use super::EvalError;
 use super::semver::Version;
 use crate::api::{Quantity, Str};
@@ -37,11 +39,11 @@ pub(super) enum Prepared {
     Ints(Vec<i64>),
     Bools(Vec<bool>),
     Strings(Vec<Str>),
-    Versions(Vec<Version>),
+    Versions(Vec<Arc<Version>>),
     Int(i64),
     Bool(bool),
     String(Str),
-    Version(Version),
+    Version(Arc<Version>),
 }
 
 /// Values by name within one domain, sorted by name.
@@ -51,8 +53,12 @@ pub(super) type Domains<T> = Vec<(Str, Domain<T>)>;
 
 /// A device, prepared for selectors: names are split into domain and name, versions are parsed. Make it once per
 /// device and keep it; a selector then reads it without making anything of its own.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Device {
+#[derive(Clone, Debug)]
+pub struct Device(Arc<Inner>);
+
+/// What a device holds.
+#[derive(Debug)]
+pub(super) struct Inner {
     pub(super) driver: Str,
     pub(super) allow_multiple_allocations: bool,
     pub(super) attributes: Domains<Prepared>,
@@ -96,26 +102,31 @@ impl Device {
             (domain, id, quantity)
         });
         let capacity = by_domain(capacity.collect());
-        Self {
+        Self(Arc::new(Inner {
             driver,
             allow_multiple_allocations: allow_multiple_allocations.unwrap_or(false),
             attributes: by_domain(prepared),
             capacity,
             broken,
             first_list,
-        }
+        }))
     }
 
     /// The name of the driver.
     pub fn driver(&self) -> &str {
-        &self.driver
+        &self.0.driver
+    }
+
+    /// What the device holds.
+    pub(super) fn inner(&self) -> &Arc<Inner> {
+        &self.0
     }
 
     /// Why no selector can read this device, if so. Upstream goes through the attributes in a random order; here the
     /// first by name is told.
     pub(super) fn unreadable(&self, lists: bool) -> Option<&EvalError> {
-        let list = self.first_list.as_ref().filter(|_| !lists);
-        match (&self.broken, list) {
+        let list = self.0.first_list.as_ref().filter(|_| !lists);
+        match (&self.0.broken, list) {
             (Some(broken), Some(list)) => Some(if broken.0 <= list.0 { &broken.1 } else { &list.1 }),
             (broken, list) => broken.as_ref().or(list).map(|(_, error)| error),
         }
@@ -131,8 +142,9 @@ fn note(first: &mut Option<(Str, EvalError)>, name: &str, reason: &str) {
 }
 
 fn prepare(attribute: Attribute) -> Result<Prepared, String> {
-    let version =
-        |text: &str| Version::parse(text).map_err(|error| format!("parse semantic version: {error}"));
+    let version = |text: &str| {
+        Version::parse(text).map(Arc::new).map_err(|error| format!("parse semantic version: {error}"))
+    };
     Ok(match attribute {
         Attribute::Ints(values) => Prepared::Ints(values),
         Attribute::Bools(values) => Prepared::Bools(values),

@@ -4,24 +4,45 @@
 //! expression is compiled, the same values and errors come out, at the same cost, and errors have the same texts. An
 //! expression is compiled once into a [`DeviceSelector`]; [`DeviceSelector::matches`] then reads a prepared [`Device`].
 
+mod checker;
+mod compile;
+mod cost;
+mod declarations;
 mod device;
+mod eval;
+mod functions;
+mod map;
+mod plan;
+mod regex;
 mod semver;
+mod syntax;
+mod text;
+mod time;
+mod types;
+mod url;
+mod validators;
+mod value;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use device::{Attribute, Device};
+use value::{Fault, Value};
 
 /// What a selector may cost before it is stopped, in CEL's units (`CELSelectorExpressionMaxCost`).
 pub const MAX_COST: u64 = 1_000_000;
 
-/// The feature gates that change what selectors can say.
+/// The feature gates for which upstream compiles selectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Features {
-    /// `DRAConsumableCapacity`: there is `device.allowMultipleAllocations`.
+    /// `DRAConsumableCapacity`. Upstream compiles stored expressions with everything that any gate brings, so
+    /// `device.allowMultipleAllocations` and `includes` are there in any case and this changes nothing.
     pub consumable_capacity: bool,
-    /// `DRAListTypeAttributes`: attributes may be lists, and there is `includes`.
+    /// `DRAListTypeAttributes`: attributes may be lists.
     pub list_type_attributes: bool,
 }
 
@@ -52,6 +73,7 @@ impl EvalError {
 pub struct DeviceSelector {
     expression: Arc<str>,
     features: Features,
+    plan: Arc<plan::Plan>,
 }
 
 impl DeviceSelector {
@@ -61,7 +83,9 @@ impl DeviceSelector {
     ///
     /// Where upstream refuses to compile the expression, with the same text.
     pub fn compile(expression: &str, features: Features) -> Result<Self, CompileError> {
-        Ok(Self { expression: expression.into(), features })
+        let plan =
+            compile::compile(expression, features).map_err(|text| CompileError { text: text.into() })?;
+        Ok(Self { expression: expression.into(), features, plan: Arc::new(plan) })
     }
 
     /// The expression as it was written.
@@ -76,10 +100,22 @@ impl DeviceSelector {
     /// When the evaluation fails (`no such key: x`), when its result is not a bool, when it costs more than
     /// [`MAX_COST`], or when the device has an attribute that cannot be read.
     pub fn matches(&self, device: &Device) -> Result<bool, EvalError> {
-        match device.unreadable(self.features.list_type_attributes) {
-            Some(error) => Err(error.clone()),
-            None => Err(EvalError::new("not evaluated")),
+        self.evaluate(device).0
+    }
+
+    /// As [`Self::matches`], and what the evaluation cost.
+    fn evaluate(&self, device: &Device) -> (Result<bool, EvalError>, u64) {
+        if let Some(error) = device.unreadable(self.features.list_type_attributes) {
+            return (Err(error.clone()), 0);
         }
+        let (outcome, cost) = eval::evaluate(&self.plan, device.inner(), MAX_COST);
+        let result = match outcome {
+            Ok(Value::Bool(matches)) => Ok(matches),
+            Ok(other) => Err(EvalError::new(text::not_a_bool(&other))),
+            Err(Fault::Error(text)) => Err(EvalError::new(text)),
+            Err(Fault::Fatal(fatal)) => Err(EvalError::new(fatal.to_string())),
+        };
+        (result, cost)
     }
 }
 

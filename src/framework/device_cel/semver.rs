@@ -49,14 +49,14 @@ impl Version {
         Ok(Self { major, minor, patch, pre, build })
     }
 
-    /// Reads a version that may have spaces around it, a `v` before it, leading zeroes, and fewer than three numbers.
+    /// Reads a version that may have a `v` before it, leading zeroes, and fewer than three numbers, as
+    /// `semver(text, true)` does.
     pub(super) fn parse_tolerant(text: &str) -> Result<Self, String> {
-        let text = text.trim();
         let text = text.strip_prefix('v').unwrap_or(text);
         let mut parts: Vec<String> = text.splitn(3, '.').map(without_leading_zeroes).collect();
         if parts.len() < 3 {
             if parts.last().is_some_and(|last| last.contains(['+', '-'])) {
-                return Err("Short version cannot contain PreRelease/Build meta data".to_owned());
+                return Err("short version cannot contain PreRelease/Build meta data".to_owned());
             }
             parts.resize(3, "0".to_owned());
         }

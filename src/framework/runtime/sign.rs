@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::Framework;
 use crate::api::Str;
 use crate::api::objects::Pod;
+use crate::framework::handle::Handle;
 use crate::framework::plugin::Plugin;
 
 impl Framework {
@@ -24,7 +25,7 @@ impl Framework {
     }
 
     /// The pod's signature; `None` if a plugin cannot sign this pod, or [`Framework::can_sign_pods`] is false.
-    pub fn sign_pod(&self, pod: &Pod) -> Option<Str> {
+    pub fn sign_pod(&self, handle: &Handle<'_>, pod: &Pod) -> Option<Str> {
         let mut fragments: BTreeMap<&'static str, String> = BTreeMap::new();
         let mut asked: Vec<&'static str> = Vec::new();
         for plugin in self.deciding_plugins() {
@@ -32,7 +33,8 @@ impl Framework {
                 continue;
             }
             asked.push(plugin.name());
-            let signed = plugin.as_sign()?.sign_pod(pod).ok()?;
+            let signer = plugin.as_sign().filter(|signer| signer.is_signable(handle, pod))?;
+            let signed = signer.sign_pod(pod).ok()?;
             fragments.extend(signed.into_iter().map(|fragment| (fragment.key, fragment.value)));
         }
         let mut text = pod.spec.scheduler_name.to_string();

@@ -177,7 +177,7 @@ impl Binder<'_> {
             Step::Created => match as_claim(outcome) {
                 Ok(claim) => {
                     self.data.claims.set(self.data.binding.index, Arc::clone(&claim));
-                    self.prepare(claim, 1)
+                    self.prepare(&claim, 1)
                 }
                 Err(failure) => {
                     let namespace = &self.pod.metadata.namespace;
@@ -243,7 +243,7 @@ impl Binder<'_> {
         }
         self.data.binding.uid = claim.metadata.uid.clone();
         if !self.is_special() || !is_in_memory(&claim) {
-            return self.prepare(claim, 1);
+            return self.prepare(&claim, 1);
         }
         let found = self.data.nodes.get(self.node_name);
         let Some(special) = found.and_then(|found| found.special.clone()) else {
@@ -262,18 +262,18 @@ impl Binder<'_> {
     }
 
     /// The first write to a claim that exists.
-    fn prepare(&mut self, claim: Arc<ResourceClaim>, attempt: u32) -> Next {
+    fn prepare(&mut self, claim: &Arc<ResourceClaim>, attempt: u32) -> Next {
         let key = claim.metadata.key();
         if claim.metadata.deletion_timestamp.is_some() {
             return self.give_up(format!("claim {key} got deleted in the meantime"));
         }
         if self.allocation().is_none() {
-            return self.reserve(ResourceClaim::clone(&claim), attempt);
+            return self.reserve(ResourceClaim::clone(claim), attempt);
         }
         if claim.status.allocation.is_some() {
             return self.give_up(format!("claim {key} got allocated elsewhere in the meantime"));
         }
-        let mut claim = ResourceClaim::clone(&claim);
+        let mut claim = ResourceClaim::clone(claim);
         if !add_finalizer(&mut claim) {
             return self.reserve(claim, attempt);
         }
@@ -372,7 +372,7 @@ impl Binder<'_> {
         let Some(claim) = self.claim() else { return Next::Go(Step::Claims) };
         let key = claim.metadata.key();
         match self.handle.objects.resource_claims.get(&key) {
-            Some(claim) => self.prepare(Arc::clone(claim), attempt),
+            Some(claim) => self.prepare(claim, attempt),
             None => {
                 let name = &key.name;
                 self.give_up(format!(
@@ -445,7 +445,7 @@ impl Binder<'_> {
     /// Ends when all devices are ready, one will not be, or the time is over.
     fn look_at_conditions(&mut self, until: Time, next: Time) -> Next {
         let now = self.handle.now;
-        if now >= until && next >= until {
+        if now >= until {
             let error = "device binding timeout: context deadline exceeded";
             return Next::End(Status::error(error));
         }

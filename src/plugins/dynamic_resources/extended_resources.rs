@@ -12,7 +12,7 @@ use crate::api::objects::{
     Container, ContainerExtendedResourceRequest, DeviceRequest, ExactDeviceRequest, ObjectMeta,
     OwnerReference, Pod, ResourceClaim,
 };
-use crate::api::{ObjectStore, Quantity, Str, Uid};
+use crate::api::{ObjectStore, Str, Uid};
 use crate::framework::{NodeInfo, PodResources, RequestOptions, Status};
 use crate::plugins::helper::devices::{
     DeviceState, EXTENDED_RESOURCE_CLAIM_ANNOTATION, ExtendedResources, may_be_devices,
@@ -188,10 +188,7 @@ fn wanted_by(
 ) -> (Option<Wanted>, Vec<ContainerExtendedResourceRequest>) {
     let mut mappings = Vec::new();
     let Some(amount) = container.resources.requests.get(resource) else { return (None, mappings) };
-    let count = amount.value();
-    if count == 0 || Quantity::from_value(count) != *amount {
-        return (None, mappings);
-    }
+    let Some(count) = amount.as_int64().filter(|count| *count != 0) else { return (None, mappings) };
     let mapping = |request: &Str| ContainerExtendedResourceRequest {
         container_name: container.name.clone(),
         resource_name: resource.clone(),

@@ -58,7 +58,7 @@ impl DynamicResources {
     pub fn new(args: DynamicResourcesArgs, gates: &FeatureGates) -> Self {
         let has_timeout = gates.is_enabled(Gate::DRASchedulerFilterTimeout);
         Self {
-            gates: gates.clone(),
+            gates: *gates,
             features: Features::new(gates),
             node_allocatable: gates.is_enabled(Gate::DRANodeAllocatableResources),
             pod_level: gates.is_enabled(Gate::PodLevelResources),

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::api::objects::{Node, Pod, PodGroup, ResourceClaim};
+use crate::api::objects::{DeviceClass, Node, Pod, PodGroup, ResourceClaim};
 use crate::api::{Object, OfKind};
 
 /// Old and new pod of an event.
@@ -119,4 +119,21 @@ pub fn changed_claim<'a>(
     };
     let (old, new) = (claim(old)?, claim(new)?);
     Ok((old, new.ok_or_else(|| "expected a ResourceClaim, but got nothing".to_owned())?))
+}
+
+/// The class of devices as it was, if it was there, and as it is.
+///
+/// # Errors
+/// One of the objects is no such class, or there is no new one.
+pub fn changed_class<'a>(
+    old: Option<&'a Object>,
+    new: Option<&'a Object>,
+) -> Result<(Option<&'a Arc<DeviceClass>>, &'a Arc<DeviceClass>), String> {
+    let class = |object: Option<&'a Object>| match object {
+        None => Ok(None),
+        Some(Object::DeviceClass(class)) => Ok(Some(class)),
+        Some(other) => Err(format!("expected a DeviceClass, but got a {}", other.kind())),
+    };
+    let (old, new) = (class(old)?, class(new)?);
+    Ok((old, new.ok_or_else(|| "expected a DeviceClass, but got nothing".to_owned())?))
 }

@@ -6,15 +6,17 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::resource_allocation::{Amounts, ResourceAllocationScorer};
+use super::fit::backed_by_devices;
+use super::resource_allocation::{Amounts, ResourceAllocationScorer, ScoredDevices};
 use crate::api::objects::Pod;
 use crate::config::FeatureGates;
 use crate::config::plugin_args::NodeResourcesBalancedAllocationArgs;
 use crate::framework::pod_resources::pod_requests;
 use crate::framework::{
-    CycleState, Handle, MAX_NODE_SCORE, NodeInfo, Plugin, PodInfo, PreScorePlugin, RequestOptions, Resource,
-    ScorePlugin, SignFragment, SignPlugin, Status,
+    CycleState, Handle, MAX_NODE_SCORE, NodeInfo, Plugin, PluginStates, PodInfo, PreScorePlugin,
+    RequestOptions, Resource, ScorePlugin, SignFragment, SignPlugin, Status,
 };
+use crate::plugins::helper::devices::DeviceState;
 use crate::plugins::helper::signers;
 use crate::plugins::names;
 
@@ -23,25 +25,31 @@ use crate::plugins::names;
 pub struct BalancedAllocation {
     scorer: ResourceAllocationScorer,
     options: RequestOptions,
+    gates: FeatureGates,
 }
 
 /// What the pod requests of each resource that counts.
 #[derive(Debug)]
 struct PreScoreState {
     requests: Vec<i64>,
+    devices: Option<ScoredDevices>,
 }
 
 impl BalancedAllocation {
     /// The plugin with these arguments.
     pub fn new(args: &NodeResourcesBalancedAllocationArgs, gates: &FeatureGates) -> Self {
         let options = RequestOptions::from_gates(gates);
-        Self { scorer: ResourceAllocationScorer::new(&args.resources, options, true), options }
+        let scorer = ResourceAllocationScorer::new(&args.resources, options, true, gates);
+        Self { scorer, options, gates: *gates }
     }
 }
 
 impl Plugin for BalancedAllocation {
     fn name(&self) -> &'static str {
         names::NODE_RESOURCES_BALANCED_ALLOCATION
+    }
+    fn add_states(&self, states: &mut PluginStates) {
+        states.add(DeviceState::new(&self.gates));
     }
     fn as_pre_score(&self) -> Option<&dyn PreScorePlugin> {
         Some(self)
@@ -57,7 +65,7 @@ impl Plugin for BalancedAllocation {
 impl PreScorePlugin for BalancedAllocation {
     fn pre_score(
         &self,
-        _: &Handle<'_>,
+        handle: &Handle<'_>,
         state: &mut CycleState,
         pod: &PodInfo,
         _: &[Arc<NodeInfo>],
@@ -67,7 +75,7 @@ impl PreScorePlugin for BalancedAllocation {
         if requests.iter().all(|request| *request == 0) {
             return Status::skip();
         }
-        state.write(self.name(), PreScoreState { requests });
+        state.write(self.name(), PreScoreState { requests, devices: self.scorer.devices(handle) });
         Status::SUCCESS
     }
 }
@@ -75,20 +83,20 @@ impl PreScorePlugin for BalancedAllocation {
 impl ScorePlugin for BalancedAllocation {
     fn score(
         &self,
-        _: &Handle<'_>,
+        handle: &Handle<'_>,
         state: &CycleState,
         pod: &PodInfo,
         node: &NodeInfo,
     ) -> Result<i64, Status> {
-        let requests = match state.read::<PreScoreState>() {
-            Some(state) => Cow::Borrowed(&state.requests),
+        let (requests, devices) = match state.read::<PreScoreState>() {
+            Some(state) => (Cow::Borrowed(&state.requests), Cow::Borrowed(&state.devices)),
             // PreScore is not enabled for this plugin.
-            None => Cow::Owned(self.scorer.requests_of(&pod.pod)),
+            None => (Cow::Owned(self.scorer.requests_of(&pod.pod)), Cow::Owned(self.scorer.devices(handle))),
         };
         if requests.iter().all(|request| *request == 0) {
             return Ok(0);
         }
-        let amounts = self.scorer.amounts(node, &requests);
+        let amounts = self.scorer.amounts(node, &requests, devices.as_ref().as_ref());
         let with_pod = balance(amounts.clone().map(|amounts| fraction(amounts.requested, amounts)));
         let without_pod = balance(amounts.map(|amounts| fraction(amounts.allocated, amounts)));
         // Each is within 50 to 100, so their difference moves the score from 75 towards 50 or 100.
@@ -121,6 +129,11 @@ fn balance(fractions: impl Iterator<Item = f64> + Clone) -> i64 {
 }
 
 impl SignPlugin for BalancedAllocation {
+    fn is_signable(&self, handle: &Handle<'_>, pod: &Pod) -> bool {
+        let requests = Resource::from_list(&pod_requests(pod, self.options.of_spec(), None));
+        backed_by_devices(handle, &requests).is_empty()
+    }
+
     fn sign_pod(&self, pod: &Pod) -> Result<Vec<SignFragment>, Status> {
         let requests = Resource::from_list(&pod_requests(pod, self.options.of_spec(), None));
         Ok(vec![signers::resources(&requests)?])

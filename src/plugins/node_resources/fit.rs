@@ -8,19 +8,20 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::resource_allocation::ResourceAllocationScorer;
+use super::resource_allocation::{ResourceAllocationScorer, ScoredDevices};
 use super::strategies::Strategy;
 use crate::api::Str;
 use crate::api::objects::Pod;
-use crate::config::FeatureGates;
 use crate::config::plugin_args::NodeResourcesFitArgs;
+use crate::config::{FeatureGates, Gate};
 use crate::framework::pod_resources::pod_requests;
 use crate::framework::resource::{is_extended_resource_name, names as resource_names};
 use crate::framework::{
     Code, CycleState, EnqueueExtensions, FilterPlugin, Handle, NodeInfo, PlacementScorePlugin, Plugin,
-    PodInfo, PreFilterPlugin, PreFilterResult, PreScorePlugin, RequestOptions, Resource, ScorePlugin,
-    SignFragment, SignPlugin, Status,
+    PluginStates, PodInfo, PreFilterPlugin, PreFilterResult, PreScorePlugin, RequestOptions, Resource,
+    ScorePlugin, SignFragment, SignPlugin, Status,
 };
+use crate::plugins::helper::devices::DeviceState;
 use crate::plugins::helper::signers;
 use crate::plugins::names;
 
@@ -35,11 +36,14 @@ pub struct Fit {
     pub(super) placed_options: RequestOptions,
     scorer: ResourceAllocationScorer,
     strategy: Strategy,
+    gates: FeatureGates,
 }
 
 /// What the pod requests.
 struct PreFilterState {
     requests: Resource,
+    /// The scalar resources that devices stand behind: where the node has none of its own, DynamicResources decides.
+    devices: BTreeSet<Str>,
     rejections: Rejections,
 }
 
@@ -58,6 +62,7 @@ struct Rejections([OnceLock<Status>; 32]);
 #[derive(Debug)]
 struct PreScoreState {
     requests: Vec<i64>,
+    devices: Option<ScoredDevices>,
 }
 
 /// A resource of which a node has not enough left.
@@ -102,8 +107,10 @@ impl Fit {
                     device_claims: false,
                 },
                 false,
+                gates,
             ),
             strategy: Strategy::new(args.scoring_strategy),
+            gates: *gates,
         }
     }
 
@@ -126,6 +133,11 @@ impl Fit {
         Strategy::MostAllocated.score(self.scorer.amounts_of_all(pods, nodes).into_iter())
     }
 
+    /// Whether devices may stand behind extended resources.
+    pub(super) const fn has_device_classes(&self) -> bool {
+        self.gates.is_enabled(Gate::DRAExtendedResource)
+    }
+
     /// Whether Filter does not look at that resource.
     fn ignores(&self, name: &str) -> bool {
         if self.ignored_resources.is_empty() && self.ignored_resource_groups.is_empty() {
@@ -135,6 +147,27 @@ impl Fit {
         is_extended_resource_name(name)
             && (self.ignored_resources.contains(name) || self.ignored_resource_groups.contains(group))
     }
+}
+
+/// The scalar resources among the requests that a class of devices stands behind (KEP-5004). None where the gate
+/// DRAExtendedResource is off, since no class is known to stand behind anything then.
+pub(super) fn backed_by_devices(handle: &Handle<'_>, requests: &Resource) -> BTreeSet<Str> {
+    if requests.scalar_resources.is_empty() {
+        return BTreeSet::new();
+    }
+    let backed = handle.state(|devices: &DeviceState| {
+        let scalars = requests.scalar_resources.iter().filter(|(_, amount)| **amount != 0);
+        let backed = scalars.filter(|(name, _)| devices.extended_resources.class(name).is_some());
+        backed.map(|(name, _)| name.clone()).collect()
+    });
+    backed.unwrap_or_default()
+}
+
+/// Whether DynamicResources decides about a resource on the node (`shouldDelegateResourceToDRA`).
+pub(super) fn is_served_by_devices(devices: &BTreeSet<Str>, node: &NodeInfo, name: &str) -> bool {
+    !devices.is_empty()
+        && devices.contains(name)
+        && node.allocatable().scalar_resources.get(name).is_none_or(|amount| *amount <= 0)
 }
 
 /// The resources of which the node has not enough left, in a fixed order: pods, CPU, memory, ephemeral storage,
@@ -200,6 +233,9 @@ impl Plugin for Fit {
     fn name(&self) -> &'static str {
         names::NODE_RESOURCES_FIT
     }
+    fn add_states(&self, states: &mut PluginStates) {
+        states.add(DeviceState::new(&self.gates));
+    }
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
     }
@@ -226,15 +262,14 @@ impl Plugin for Fit {
 impl PreFilterPlugin for Fit {
     fn pre_filter(
         &self,
-        _: &Handle<'_>,
+        handle: &Handle<'_>,
         state: &mut CycleState,
         pod: &PodInfo,
         _: &[Arc<NodeInfo>],
     ) -> (Option<PreFilterResult>, Status) {
-        state.write(
-            self.name(),
-            PreFilterState { requests: self.requests_of(&pod.pod), rejections: Rejections::default() },
-        );
+        let requests = self.requests_of(&pod.pod);
+        let devices = backed_by_devices(handle, &requests);
+        state.write(self.name(), PreFilterState { requests, devices, rejections: Rejections::default() });
         (None, Status::SUCCESS)
     }
 }
@@ -245,13 +280,13 @@ impl FilterPlugin for Fit {
             return Status::error("error reading \"PreFilterNodeResourcesFit\" from cycleState: not found");
         };
         if !state.requests.scalar_resources.is_empty() {
-            return self.answer(&state.requests, node);
+            return self.answer(state, node);
         }
         match shortfall(&state.requests, node) {
             0 => Status::SUCCESS,
             bits => match state.rejections.0.get(bits) {
-                Some(known) => known.get_or_init(|| self.answer(&state.requests, node)).clone(),
-                None => self.answer(&state.requests, node),
+                Some(known) => known.get_or_init(|| self.answer(state, node)).clone(),
+                None => self.answer(state, node),
             },
         }
     }
@@ -259,8 +294,9 @@ impl FilterPlugin for Fit {
 
 impl Fit {
     /// Filter's answer for a node: success if nothing falls short.
-    fn answer(&self, requests: &Resource, node: &NodeInfo) -> Status {
-        let insufficient = insufficient_resources(requests, node, |name| self.ignores(name));
+    fn answer(&self, state: &PreFilterState, node: &NodeInfo) -> Status {
+        let is_left_out = |name: &str| self.ignores(name) || is_served_by_devices(&state.devices, node, name);
+        let insufficient = insufficient_resources(&state.requests, node, is_left_out);
         if insufficient.is_empty() {
             return Status::SUCCESS;
         }
@@ -274,12 +310,13 @@ impl Fit {
 impl PreScorePlugin for Fit {
     fn pre_score(
         &self,
-        _: &Handle<'_>,
+        handle: &Handle<'_>,
         state: &mut CycleState,
         pod: &PodInfo,
         _: &[Arc<NodeInfo>],
     ) -> Status {
-        state.write(self.name(), PreScoreState { requests: self.scorer.requests_of(&pod.pod) });
+        let (requests, devices) = (self.scorer.requests_of(&pod.pod), self.scorer.devices(handle));
+        state.write(self.name(), PreScoreState { requests, devices });
         Status::SUCCESS
     }
 }
@@ -287,21 +324,25 @@ impl PreScorePlugin for Fit {
 impl ScorePlugin for Fit {
     fn score(
         &self,
-        _: &Handle<'_>,
+        handle: &Handle<'_>,
         state: &CycleState,
         pod: &PodInfo,
         node: &NodeInfo,
     ) -> Result<i64, Status> {
-        let requests = match state.read::<PreScoreState>() {
-            Some(state) => Cow::Borrowed(&state.requests),
+        let (requests, devices) = match state.read::<PreScoreState>() {
+            Some(state) => (Cow::Borrowed(&state.requests), Cow::Borrowed(&state.devices)),
             // PreScore is not enabled for this plugin.
-            None => Cow::Owned(self.scorer.requests_of(&pod.pod)),
+            None => (Cow::Owned(self.scorer.requests_of(&pod.pod)), Cow::Owned(self.scorer.devices(handle))),
         };
-        Ok(self.strategy.score(self.scorer.amounts(node, &requests)))
+        Ok(self.strategy.score(self.scorer.amounts(node, &requests, devices.as_ref().as_ref())))
     }
 }
 
 impl SignPlugin for Fit {
+    fn is_signable(&self, handle: &Handle<'_>, pod: &Pod) -> bool {
+        backed_by_devices(handle, &self.requests_of(pod)).is_empty()
+    }
+
     fn sign_pod(&self, pod: &Pod) -> Result<Vec<SignFragment>, Status> {
         Ok(vec![signers::resources(&self.requests_of(pod))?])
     }

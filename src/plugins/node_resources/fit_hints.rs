@@ -4,15 +4,15 @@
 //! Follows the second half of `plugins/noderesources/fit.go`. For nodes only their allocatable resources count,
 //! not the pods that are on them.
 
-use super::fit::{Fit, insufficient_resources};
+use super::fit::{Fit, backed_by_devices, insufficient_resources, is_served_by_devices};
 use crate::api::Object;
-use crate::api::objects::{Node, Pod};
+use crate::api::objects::{Node, Pod, RESOURCE_DEVICE_CLASS_PREFIX};
 use crate::framework::pod_resources::pod_requests;
 use crate::framework::{
-    ActionType, ClusterEvent, ClusterEventWithHint, EnqueueExtensions, EventResource, NodeInfo, QueueingHint,
-    RequestOptions, Resource,
+    ActionType, ClusterEvent, ClusterEventWithHint, EnqueueExtensions, EventResource, Handle, NodeInfo,
+    QueueingHint, RequestOptions, Resource,
 };
-use crate::plugins::helper::objects::{as_pods, changed_node};
+use crate::plugins::helper::objects::{as_pods, changed_class, changed_node};
 
 impl EnqueueExtensions for Fit {
     fn events_to_register(&self) -> Vec<ClusterEventWithHint> {
@@ -20,15 +20,22 @@ impl EnqueueExtensions for Fit {
             ClusterEvent::new(EventResource::Pod, ActionType::DELETE | ActionType::UPDATE_POD_SCALE_DOWN);
         let node =
             ClusterEvent::new(EventResource::Node, ActionType::ADD | ActionType::UPDATE_NODE_ALLOCATABLE);
+        let class = ClusterEvent::new(EventResource::DeviceClass, ActionType::ADD | ActionType::UPDATE);
         let (of_pod, of_node) = (self.clone(), self.clone());
-        vec![
+        let mut events = vec![
             ClusterEventWithHint::hinted(pod, move |_, pod, old, new| {
                 of_pod.is_schedulable_after_pod_event(pod, old, new)
             }),
-            ClusterEventWithHint::hinted(node, move |_, pod, old, new| {
-                of_node.is_schedulable_after_node_change(pod, old, new)
+            ClusterEventWithHint::hinted(node, move |handle, pod, old, new| {
+                of_node.is_schedulable_after_node_change(handle, pod, old, new)
             }),
-        ]
+        ];
+        if self.has_device_classes() {
+            events.push(ClusterEventWithHint::hinted(class, |_, pod, old, new| {
+                is_schedulable_after_device_class_event(pod, old, new)
+            }));
+        }
+        events
     }
 }
 
@@ -81,18 +88,45 @@ impl Fit {
 
     fn is_schedulable_after_node_change(
         &self,
+        handle: &Handle<'_>,
         pod: &Pod,
         old: Option<&Object>,
         new: Option<&Object>,
     ) -> Result<QueueingHint, String> {
         let (original, modified) = changed_node(old, new)?;
         let requests = self.requests_of(pod);
+        let devices = backed_by_devices(handle, &requests);
         let empty = NodeInfo::with_node(modified.clone());
+        let is_served = |name: &str| is_served_by_devices(&devices, &empty, name);
         // The ignored resources are not ignored here.
-        let fits = insufficient_resources(&requests, &empty, |_| false).is_empty();
-        let helps = fits && original.is_none_or(|original| has_grown(&requests, original, modified));
-        Ok(queue_if(helps))
+        let fits = insufficient_resources(&requests, &empty, is_served).is_empty();
+        let may_have_grown = |original: &Node| {
+            has_grown(&requests, original, modified) || devices.iter().any(|name| is_served(name))
+        };
+        Ok(queue_if(fits && original.is_none_or(|original| may_have_grown(original))))
     }
+}
+
+/// Whether a class stands behind a resource now that the pod requests (KEP-5004).
+fn is_schedulable_after_device_class_event(
+    pod: &Pod,
+    old: Option<&Object>,
+    new: Option<&Object>,
+) -> Result<QueueingHint, String> {
+    let (original, modified) = changed_class(old, new)?;
+    let requests = pod_requests(pod, RequestOptions::default().of_spec(), None);
+    let name = modified.spec.extended_resource_name.as_deref().unwrap_or_default();
+    let helps = match original {
+        Some(original) if original.spec.extended_resource_name.as_deref().unwrap_or_default() == name => {
+            false
+        }
+        Some(_) => requests.contains_key(name),
+        None => {
+            let implicit = format!("{RESOURCE_DEVICE_CLASS_PREFIX}{}", modified.metadata.name);
+            requests.contains_key(implicit.as_str()) || requests.contains_key(name)
+        }
+    };
+    Ok(queue_if(helps))
 }
 
 /// Whether the node has more of something that is requested, or room for more pods.

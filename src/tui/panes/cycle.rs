@@ -243,9 +243,10 @@ fn render_verdict(area: Rect, buf: &mut Buffer, trace: &CycleTrace, cx: &Cx<'_>)
         CycleOutcome::Unschedulable { .. } => Role::StatusUnschedulable,
         CycleOutcome::Error { .. } => Role::StatusError,
         CycleOutcome::Waiting { .. } => Role::StatusWait,
-        CycleOutcome::InProgress | CycleOutcome::Binding { .. } | CycleOutcome::Skipped { .. } => {
-            Role::Strong
-        }
+        CycleOutcome::InProgress
+        | CycleOutcome::Tried { .. }
+        | CycleOutcome::Binding { .. }
+        | CycleOutcome::Skipped { .. } => Role::Strong,
     };
     let next = match explain::next_phase(trace) {
         Some(phase) => format!("{} next: {phase}", cx.glyphs.next),

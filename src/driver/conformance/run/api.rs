@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::api::objects::{Pod, PodCondition};
+use crate::api::objects::{Condition, Pod, PodCondition, PodGroup, ResourceClaimStatus};
 use crate::api::{Kind, NamespacedName, Object, ObjectStore, Str, Time, Uid};
 use crate::driver::sandbox::admission::{PriorityClasses, admit_spec};
 use crate::driver::sandbox::api::{ApiError, WatchEvent, not_found};
@@ -137,6 +137,25 @@ impl RunApi {
         Ok(())
     }
 
+    /// Sets a condition of a pod group.
+    pub fn patch_group_status(
+        &mut self,
+        key: &NamespacedName,
+        mut condition: Condition,
+        now: Time,
+    ) -> Result<(), ApiError> {
+        let old = self.objects.pod_groups.get(key).ok_or_else(|| not_found(Kind::PodGroup, key))?;
+        let mut group = PodGroup::clone(old);
+        let conditions = &mut group.status.conditions;
+        condition.last_transition_time = Some(now.truncate_to_second());
+        match conditions.iter_mut().find(|known| known.type_ == condition.type_) {
+            Some(known) => *known = condition,
+            None => conditions.push(condition),
+        }
+        self.write(group.into());
+        Ok(())
+    }
+
     /// The pods that have been terminating for as long as `graceful` says, in byte order of `namespace/name`.
     pub fn ended(&self, graceful: Graceful, now: Time) -> Vec<NamespacedName> {
         let Graceful::For(grace) = graceful else { return Vec::new() };
@@ -158,8 +177,8 @@ impl RunApi {
             WriteVerb::Create => {
                 let mut object = write.object.clone();
                 if object.metadata().name.ends_with('-') {
-                    let name = format!("{}{}", object.metadata().name, self.version + 1);
-                    object.metadata_mut().name = name.into();
+                    // Nobody generates names here.
+                    object.metadata_mut().name = Str::from("");
                 }
                 let key = object.key();
                 self.create(object, now);
@@ -170,9 +189,13 @@ impl RunApi {
                 self.remove(kind, &key);
                 Ok(old)
             }
-            WriteVerb::Update | WriteVerb::UpdateStatus | WriteVerb::PatchStatus => {
+            WriteVerb::Update | WriteVerb::UpdateStatus => {
                 find(self)?;
                 self.write(write.object.clone());
+                find(self)
+            }
+            WriteVerb::PatchStatus => {
+                self.write(patched(find(self)?, &write.object));
                 find(self)
             }
         }
@@ -265,8 +288,34 @@ fn cut_times(pod: &mut Pod) {
     }
 }
 
-/// The new object with what a manifest cannot change: a pod's node and deletion, and what its status leaves out.
-fn keep_owned(old: &Object, new: Object) -> Object {
+/// The object with the status of a claim, or with what the status of a pod says about its devices.
+fn patched(mut object: Object, new: &Object) -> Object {
+    match (&mut object, new) {
+        (Object::Pod(pod), Object::Pod(new)) => {
+            let pod = Arc::make_mut(pod);
+            let (status, new) = (&mut pod.status, &new.status);
+            status.extended_resource_claim_status.clone_from(&new.extended_resource_claim_status);
+            status
+                .node_allocatable_resource_claim_statuses
+                .clone_from(&new.node_allocatable_resource_claim_statuses);
+            cut_times(pod);
+        }
+        (Object::ResourceClaim(claim), Object::ResourceClaim(new)) => {
+            Arc::make_mut(claim).status = new.status.clone();
+        }
+        (object, new) => *object = new.clone(),
+    }
+    object
+}
+
+/// The new object with what a manifest cannot change: a pod's node and deletion, and what its status leaves out; the
+/// status of a claim, if it leaves out all of that.
+fn keep_owned(old: &Object, mut new: Object) -> Object {
+    if let (Object::ResourceClaim(old), Object::ResourceClaim(new)) = (old, &mut new)
+        && new.status == ResourceClaimStatus::default()
+    {
+        Arc::make_mut(new).status = old.status.clone();
+    }
     let (Object::Pod(old), Object::Pod(new)) = (old, &new) else { return new };
     let mut pod = Pod::clone(new);
     if pod.spec.node_name.is_empty() {
@@ -298,6 +347,13 @@ fn keep_owned(old: &Object, new: Object) -> Object {
     }
     if status.resource_claim_statuses.is_empty() {
         status.resource_claim_statuses.clone_from(&kept.resource_claim_statuses);
+    }
+    if status.extended_resource_claim_status.is_none() {
+        status.extended_resource_claim_status.clone_from(&kept.extended_resource_claim_status);
+    }
+    if status.node_allocatable_resource_claim_statuses.is_empty() {
+        let statuses = &kept.node_allocatable_resource_claim_statuses;
+        status.node_allocatable_resource_claim_statuses.clone_from(statuses);
     }
     pod.into()
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::Value;
 
+use crate::api::objects::Pod;
 use crate::api::{NamespacedName, Object, Str, Time};
 use crate::framework::{ApiWrite, WriteVerb};
 use crate::plugins::default_preemption::best_candidates;
@@ -104,16 +106,51 @@ fn text_or_null(text: &str) -> Value {
     if text.is_empty() { Value::Null } else { text.into() }
 }
 
-/// A write of a plugin.
-pub(super) fn write(write: &ApiWrite) -> Option<String> {
+/// A write of a plugin: updates are told, and patches of pods; `old` is the object before it.
+pub(super) fn write(write: &ApiWrite, old: Option<&Object>) -> Option<String> {
+    let (kind, key) = (write.object.kind(), write.object.key());
     let sub = match write.verb {
         WriteVerb::Update => "",
         WriteVerb::UpdateStatus => "/status",
-        WriteVerb::Create | WriteVerb::Delete | WriteVerb::PatchStatus => return None,
+        WriteVerb::Create | WriteVerb::Delete => return None,
+        WriteVerb::PatchStatus => {
+            let (Some(Object::Pod(old)), Object::Pod(new)) = (old, &write.object) else { return None };
+            return Some(format!("patch {key} {}", device_statuses(old, new)));
+        }
     };
-    let (kind, key) = (write.object.kind(), write.object.key());
     let what = written(&write.object);
     Some(format!("update {}{sub} {key} {what}", kind.resource()).trim_end().to_owned())
+}
+
+/// What changes in a pod's status about its devices.
+fn device_statuses(old: &Pod, new: &Pod) -> String {
+    let mut status: BTreeMap<&str, Value> = BTreeMap::new();
+    let (old, new) = (&old.status, &new.status);
+    if old.extended_resource_claim_status != new.extended_resource_claim_status {
+        status.insert("extendedResourceClaimStatus", in_order(&new.extended_resource_claim_status));
+    }
+    if old.node_allocatable_resource_claim_statuses != new.node_allocatable_resource_claim_statuses {
+        let statuses = &new.node_allocatable_resource_claim_statuses;
+        let value = if statuses.is_empty() { Value::Null } else { in_order(statuses) };
+        status.insert("nodeAllocatableResourceClaimStatuses", value);
+    }
+    serde_json::to_string(&status).unwrap_or_default()
+}
+
+/// The value as JSON with its keys in byte order.
+fn in_order(value: &impl Serialize) -> Value {
+    fn sort(value: Value) -> Value {
+        match value {
+            Value::Object(fields) => {
+                let fields: BTreeMap<String, Value> =
+                    fields.into_iter().map(|(key, value)| (key, sort(value))).collect();
+                Value::Object(fields.into_iter().collect())
+            }
+            Value::Array(values) => Value::Array(values.into_iter().map(sort).collect()),
+            other => other,
+        }
+    }
+    sort(serde_json::to_value(value).unwrap_or_default())
 }
 
 /// What a write of an object is about.
@@ -126,6 +163,17 @@ fn written(object: &Object) -> String {
         Object::PersistentVolume(volume) => {
             let claim = volume.spec.claim_ref.as_ref();
             claim.map_or_else(String::new, |claim| format!("claim={}", claim.key()))
+        }
+        Object::ResourceClaim(claim) => {
+            let results = claim.status.allocation.iter().flat_map(|allocation| &allocation.devices.results);
+            let mut devices: Vec<String> = results
+                .map(|result| format!("{}/{}/{}", result.driver, result.pool, result.device))
+                .collect();
+            devices.sort();
+            let mut users: Vec<&str> =
+                claim.status.reserved_for.iter().map(|user| user.name.as_ref()).collect();
+            users.sort_unstable();
+            format!("devices={} reservedFor={}", devices.join(","), users.join(","))
         }
         _ => String::new(),
     }
@@ -146,6 +194,11 @@ pub(super) fn evidence(trace: &CycleTrace, now: Time, lines: &mut Lines) {
         let n = score.nodes.len();
         lines.add(format!("choose {pod}: score {best}, best of {n} feasible: {}", ties.join(",")));
     }
+    preemption(trace, now, lines);
+}
+
+/// Among which candidates DefaultPreemption had to choose.
+pub(super) fn preemption(trace: &CycleTrace, now: Time, lines: &mut Lines) {
     let found = trace.post_filter.as_ref().and_then(|post_filter| post_filter.evidence.as_ref());
     if let Some(found) = found.filter(|found| found.candidates.len() > 1) {
         let (best, _) = best_candidates(&found.candidates, now);

@@ -17,6 +17,7 @@ use crate::scheduler::input::{Command, Input};
 use crate::scheduler::turns::Strand;
 
 use super::api::{ConditionPatch, RunApi, cut_to_millis};
+use super::groups;
 use super::lines::{self, Lines};
 use super::script::{Fault, Graceful, Why};
 use super::test_plugins::Calls;
@@ -127,6 +128,11 @@ impl Stage {
         self.settle();
     }
 
+    /// Lets the clock move a little, without a look at what has its time.
+    pub fn nudge(&mut self) {
+        self.now += TICK;
+    }
+
     /// Creates or replaces an object, and lets everything follow.
     pub fn apply(&mut self, object: Object, classes: &PriorityClasses<'_>) -> Result<(), ApiError> {
         self.tick();
@@ -137,6 +143,9 @@ impl Stage {
 
     /// Gives the scheduler an input at the present time.
     pub fn handle(&mut self, input: Input) {
+        if self.ends_binding_of_member(&input) {
+            self.nudge();
+        }
         self.handle_at(self.now, input);
     }
 
@@ -152,6 +161,25 @@ impl Stage {
         }
     }
 
+    /// Whether a member of a pod group comes back to the queue by that input because its binding cycle fails: the clock
+    /// moves before that.
+    fn ends_binding_of_member(&self, input: &Input) -> bool {
+        if self.scheduler.is_in_cycle() || !self.scheduler.has_binding_of_member() {
+            return false;
+        }
+        self.returns_member(input)
+    }
+
+    /// Whether a member of a pod group comes back to the queue by that input.
+    pub fn returns_member(&self, input: &Input) -> bool {
+        let before = self.calls.copy();
+        let mut trial = self.scheduler.clone();
+        trial.handle(self.now, input.clone());
+        self.calls.restore(&before);
+        let mut moves = trial.moves_after(self.n_moves);
+        moves.any(|line| groups::is_return_of_member(&line.entry, self.api.objects()))
+    }
+
     /// Lets everything happen that can happen now.
     pub fn settle(&mut self) {
         loop {
@@ -159,7 +187,8 @@ impl Stage {
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
             // Plugins of kube-scheduler's own go on without a turn.
             let is_own = |plugin: &str| names::ALL.contains(&plugin);
-            if turn.has_waited && !turn.waited_in.is_some_and(is_own) {
+            let is_awaited = turn.has_waited && !turn.waited_in.is_some_and(is_own);
+            if is_awaited || groups::is_of_member(&self.scheduler, &turn.strand) {
                 self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));
@@ -245,7 +274,8 @@ impl Stage {
             EffectKind::Event(event) => self.lines.add(lines::event(&event)),
             EffectKind::CallExtender(call) => self.call_extender(id, &call),
             EffectKind::Write(write) => {
-                if let Some(line) = lines::write(&write) {
+                let old = self.api.objects().get(write.object.kind(), &write.object.key());
+                if let Some(line) = lines::write(&write, old.as_ref()) {
                     self.lines.add(line);
                 }
                 let result = self.api.carry_out_write(&write, self.now);
@@ -271,6 +301,13 @@ impl Stage {
                 if !self.is_slow("delete", &pod, &what, id, || SlowCall::Delete { pod: pod.clone() }) {
                     self.evict(id, &pod);
                 }
+            }
+            EffectKind::PatchPodGroupStatus { pod_group, condition, base } => {
+                self.lines.add(groups::patch(&pod_group, base.condition(&condition.type_), &condition));
+                let result = self.api.patch_group_status(&pod_group, condition, self.now);
+                self.deliver();
+                let result = result.map_err(|error| api_failure(&error));
+                self.handle(Input::EffectDone { id, result });
             }
             EffectKind::PatchPodStatus { pod, condition, nominated_node_name, base, .. } => {
                 let condition = condition.map(|condition| ConditionPatch::between(&base, &condition));
@@ -374,7 +411,7 @@ impl Stage {
                 self.lines.add(format!("patch {pod} fails: {failure}"));
                 patch.tries -= 1;
                 if is_retried && patch.tries > 0 {
-                    if self.attempted.as_ref() == Some(&pod) {
+                    if self.attempted.as_ref() == Some(&pod) || self.scheduler.is_in_cycle() {
                         return self.patch(id, patch);
                     }
                     let waits = PATCH_WAITS.get(PATCH_TRIES - 1 - patch.tries).copied().unwrap_or_default();

@@ -9,10 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{AllocateError, Features};
-use crate::api::Str;
-use crate::api::node_selector::NodeSelector;
-use crate::api::objects::{self, CounterSet, Device, Node, ResourceSlice};
-use crate::plugins::helper::devices::{DeviceSlices, IndexedSlice, PoolId};
+use crate::api::objects::{CounterSet, Node, ResourceSlice};
+use crate::plugins::helper::devices::{DeviceSlices, IndexedSlice, PoolId, device_matches, node_matches};
 
 /// A slice, shared by all cycles.
 pub(super) type SliceRef<'a> = &'a Arc<IndexedSlice>;
@@ -46,51 +44,6 @@ impl Pool<'_> {
     }
 }
 
-/// Whether a node is meant (`NodeMatches`).
-///
-/// # Errors
-/// A selector that cannot be parsed.
-pub(super) fn node_matches(
-    node: &Node,
-    name: Option<&Str>,
-    all_nodes: Option<bool>,
-    selector: Option<&objects::NodeSelector>,
-) -> Result<bool, String> {
-    if let Some(name) = name.filter(|name| !name.is_empty()) {
-        return Ok(node.name() == name);
-    }
-    if all_nodes == Some(true) {
-        return Ok(true);
-    }
-    let Some(selector) = selector else { return Ok(false) };
-    match NodeSelector::new(selector, "") {
-        Ok(selector) => Ok(selector.matches(node)),
-        Err(errors) => Err(format!("failed to parse node selector {}: {errors}", go_string(selector))),
-    }
-}
-
-/// A node selector as Go's generated `String` writes it.
-fn go_string(selector: &objects::NodeSelector) -> String {
-    let requirements = |list: &[objects::NodeSelectorRequirement]| {
-        let one = |r: &objects::NodeSelectorRequirement| {
-            let (key, operator, values) = (&r.key, &r.operator, r.values.join(" "));
-            format!("NodeSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},")
-        };
-        format!("[]NodeSelectorRequirement{{{}}}", list.iter().map(one).collect::<String>())
-    };
-    let term = |term: &objects::NodeSelectorTerm| {
-        let (expressions, fields) = (requirements(&term.match_expressions), requirements(&term.match_fields));
-        format!("NodeSelectorTerm{{MatchExpressions:{expressions},MatchFields:{fields},}},")
-    };
-    let terms: String = selector.node_selector_terms.iter().map(term).collect();
-    format!("&NodeSelector{{NodeSelectorTerms:[]NodeSelectorTerm{{{terms}}},}}")
-}
-
-/// Whether a device of a slice with a selection per device serves the node.
-pub(super) fn device_matches(node: &Node, device: &Device) -> Result<bool, String> {
-    node_matches(node, device.node_name.as_ref(), device.all_nodes, device.node_selector.as_ref())
-}
-
 /// Whether the node needs a slice to know its pool.
 fn is_relevant(slice: &ResourceSlice, node: &Node) -> Result<bool, AllocateError> {
     let spec = &slice.spec;
@@ -105,7 +58,7 @@ fn is_relevant(slice: &ResourceSlice, node: &Node) -> Result<bool, AllocateError
             node_matches(node, spec.node_name.as_ref(), spec.all_nodes, spec.node_selector.as_ref());
         return matches.map_err(|error| {
             let name = &slice.metadata.name;
-            gathering(format!("failed to perform node selection for slice {name}: {error}"))
+            gathering(&format!("failed to perform node selection for slice {name}: {error}"))
         });
     }
     if spec.per_device_node_selection != Some(true) {
@@ -114,7 +67,7 @@ fn is_relevant(slice: &ResourceSlice, node: &Node) -> Result<bool, AllocateError
     for device in &spec.devices {
         let matches = device_matches(node, device).map_err(|error| {
             let (device, slice) = (&device.name, &slice.metadata.name);
-            gathering(format!(
+            gathering(&format!(
                 "failed to perform node selection for device {device} in slice {slice}: {error}"
             ))
         })?;
@@ -125,7 +78,7 @@ fn is_relevant(slice: &ResourceSlice, node: &Node) -> Result<bool, AllocateError
     Ok(false)
 }
 
-fn gathering(error: String) -> AllocateError {
+fn gathering(error: &str) -> AllocateError {
     AllocateError::Failed(format!("gather pool information: {error}"))
 }
 

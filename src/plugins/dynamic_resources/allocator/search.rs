@@ -9,13 +9,14 @@ use std::sync::Arc;
 use super::capacity::{capacity_for_request, has_capacity_left};
 use super::constraints::Constraint;
 use super::counters::Counters;
-use super::pools::{Pool, device_matches};
+use super::pools::Pool;
 use super::request::{ALL, EXACT_COUNT, Request};
 use super::{AllocateError, Allocator, Features, MAX_DEVICES};
 use crate::api::objects::{Device, DeviceClass, DeviceTaint, DeviceToleration, Node, ResourceClaim};
 use crate::framework::device_cel::{CompileError, DeviceSelector};
 use crate::plugins::helper::devices::{
-    ConsumedCapacity, DeviceId, IndexedSlice, add_capacity, is_empty_capacity, subtract_capacity,
+    ConsumedCapacity, DeviceId, IndexedSlice, add_capacity, device_matches, is_empty_capacity,
+    subtract_capacity,
 };
 
 /// A device that may be taken.
@@ -545,7 +546,8 @@ impl<'s> Search<'s> {
         }
         let mut undo = Undo::default();
         // Whoever shares a device finds its counters taken already.
-        if !device.consumes_counters.is_empty() && !(is_shared && self.is_capacity_in_use(index)) {
+        let are_taken = is_shared && self.is_capacity_in_use(index);
+        if !device.consumes_counters.is_empty() && !are_taken {
             if !self.counters.take(candidate.pool, device, &self.allocator.allocated) {
                 return Ok(None);
             }

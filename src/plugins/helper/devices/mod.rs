@@ -6,6 +6,7 @@
 mod allocated;
 mod claims;
 mod classes;
+mod node_selection;
 mod slices;
 
 pub use allocated::{
@@ -14,6 +15,7 @@ pub use allocated::{
 };
 pub use claims::{AssumeError, Claims, EXTENDED_RESOURCE_CLAIM_ANNOTATION};
 pub use classes::{DeviceClasses, ExtendedResources};
+pub use node_selection::{device_matches, node_matches};
 pub use slices::{DeviceSlices, IndexedSlice};
 
 use std::sync::Arc;

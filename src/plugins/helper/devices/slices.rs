@@ -77,6 +77,22 @@ impl IndexedSlice {
     }
 }
 
+impl IndexedSlice {
+    /// The same for a device that is taken as a whole, which says nothing of sharing it.
+    ///
+    /// # Errors
+    /// The selector gives no answer for the device.
+    pub fn matches_as_whole(&self, index: usize, selector: &DeviceSelector) -> Result<bool, EvalError> {
+        match self.slice.spec.devices.get(index) {
+            Some(device) if device.allow_multiple_allocations == Some(true) => {
+                let whole = Device { allow_multiple_allocations: None, ..device.clone() };
+                selector.matches(&prepare(&self.slice.spec.driver, &whole))
+            }
+            _ => self.matches(index, selector),
+        }
+    }
+}
+
 /// What a selector sees of a device.
 fn prepare(driver: &Str, device: &Device) -> device_cel::Device {
     let attributes = device.attributes.iter().map(|(name, value)| (name.as_ref(), attribute(value)));

@@ -1,0 +1,1 @@
+//! What a recording keeps and what a reader makes of damage.
