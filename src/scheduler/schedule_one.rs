@@ -132,7 +132,7 @@ impl Scheduler {
     pub(super) fn new_cycle(&self, queued: QueuedPodInfo, number: u64) -> Cycle {
         Cycle {
             profile_name: queued.pod().spec.scheduler_name.clone(),
-            state: crate::framework::CycleState::new(),
+            state: CycleState::new(),
             next: Phase::PreFilter,
             diagnosis: Diagnosis { node_to_status: NodeToStatus::new(), ..Diagnosis::default() },
             pre_filter_result: None,
