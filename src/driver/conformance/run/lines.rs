@@ -166,8 +166,9 @@ fn written(object: &Object) -> String {
         }
         Object::ResourceClaim(claim) => {
             let results = claim.status.allocation.iter().flat_map(|allocation| &allocation.devices.results);
-            let mut devices: Vec<String> =
-                results.map(|result| format!("{}/{}/{}", result.driver, result.pool, result.device)).collect();
+            let mut devices: Vec<String> = results
+                .map(|result| format!("{}/{}/{}", result.driver, result.pool, result.device))
+                .collect();
             devices.sort();
             let mut users: Vec<&str> =
                 claim.status.reserved_for.iter().map(|user| user.name.as_ref()).collect();
