@@ -3,7 +3,7 @@
 //! Plain shared data: the cache brings it up to date between cycles, plugins read it. Mirrors
 //! `pkg/scheduler/backend/cache/snapshot.go`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -32,6 +32,7 @@ pub struct Snapshot {
 struct NodeLists {
     with_affinity: Vec<bool>,
     with_required_anti_affinity: Vec<bool>,
+    used_claims: BTreeSet<NamespacedName>,
 }
 
 /// What follows from the nodes and is kept at hand once somebody has asked for it. A copy of a snapshot starts
@@ -169,20 +170,9 @@ impl Snapshot {
         self.derived.pods.get_or_init(|| PodIndex::new(&self.nodes))
     }
 
-    /// Whether a pod on a node refers to that claim by name (`IsPVCUsedByPods`).
-    pub fn is_claim_used(&self, claim: &NamespacedName) -> bool {
-        let claims = self.derived.claims.get_or_init(|| {
-            let mut claims = FxHashMap::default();
-            for claim in self.nodes.iter().flat_map(|node| node.claims()) {
-                *claims.entry(claim.clone()).or_default() += 1;
-            }
-            claims
-        });
-        claims.contains_key(claim)
-    }
-
-    /// From now on the lists of nodes that have pods with affinity stay as they are, whatever is put onto nodes in
-    /// thought: kube-scheduler makes them when it looks at the nodes, and a group's trial changes nodes alone.
+    /// From now on the lists of nodes that have pods with affinity, and that of used claims, stay as they are, whatever
+    /// is put onto nodes in thought: kube-scheduler makes them when it looks at the nodes, and a group's trial changes
+    /// nodes alone.
     pub fn keep_lists(&mut self) {
         let has = |node: &Arc<NodeInfo>, is_meant: fn(&PodAffinityTerms) -> bool| {
             node.pods().iter().any(|info| info.affinity.as_deref().is_some_and(is_meant))
@@ -190,7 +180,8 @@ impl Snapshot {
         let with_affinity = self.nodes.iter().map(|node| has(node, |_| true)).collect();
         let is_anti = |terms: &PodAffinityTerms| !terms.required_anti_affinity.is_empty();
         let with_required_anti_affinity = self.nodes.iter().map(|node| has(node, is_anti)).collect();
-        self.lists = Some(Arc::new(NodeLists { with_affinity, with_required_anti_affinity }));
+        let used_claims = self.nodes.iter().flat_map(|node| node.claims()).cloned().collect();
+        self.lists = Some(Arc::new(NodeLists { with_affinity, with_required_anti_affinity, used_claims }));
     }
 
     /// The lists follow the nodes again.
@@ -207,6 +198,21 @@ impl Snapshot {
     /// The same for pods with required anti-affinity (`HavePodsWithRequiredAntiAffinityList`).
     pub fn list_with_required_anti_affinity(&self) -> Option<&[bool]> {
         self.lists.as_ref().map(|lists| lists.with_required_anti_affinity.as_slice())
+    }
+
+    /// Whether a pod on a node refers to that claim by name (`IsPVCUsedByPods`).
+    pub fn is_claim_used(&self, claim: &NamespacedName) -> bool {
+        if let Some(lists) = &self.lists {
+            return lists.used_claims.contains(claim);
+        }
+        let claims = self.derived.claims.get_or_init(|| {
+            let mut claims = FxHashMap::default();
+            for claim in self.nodes.iter().flat_map(|node| node.claims()) {
+                *claims.entry(claim.clone()).or_default() += 1;
+            }
+            claims
+        });
+        claims.contains_key(claim)
     }
 
     /// The last change of the cache that this snapshot has taken in; 0 if it was not made by a cache.

@@ -149,12 +149,7 @@ fn bare(pod_info: &PodInfo) -> PodInfo {
     pod.metadata.namespace = pod_info.pod.metadata.namespace.clone();
     pod.metadata.name = pod_info.pod.metadata.name.clone();
     pod.metadata.uid = pod_info.uid().clone();
-    PodInfo {
-        pod: Arc::new(pod),
-        resources: PodResources::default(),
-        affinity: None,
-        claims: Default::default(),
-    }
+    PodInfo { pod: Arc::new(pod), resources: PodResources::default(), affinity: None, claims: Vec::new() }
 }
 
 impl PodNominator for Nominator {

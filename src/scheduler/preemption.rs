@@ -90,6 +90,10 @@ impl Scheduler {
             }
             self.world.preemption.preempting.insert(preemptor.uid().clone());
         }
+        // Who is less important is looked up before the attempt is over, as kube-scheduler's goroutine does: what the
+        // attempt itself nominates does not count.
+        let to_clear =
+            if is_async { self.lower_nominations(&preemptor, &candidate.node_name) } else { VecDeque::new() };
         self.preemption_runs.push(PreemptionRun {
             preemptor,
             node: candidate.node_name,
@@ -99,7 +103,7 @@ impl Scheduler {
             last,
             active: BTreeMap::new(),
             clearing: Vec::new(),
-            to_clear: VecDeque::new(),
+            to_clear,
             is_cleared: false,
             failure: None,
             has_trouble: false,
@@ -114,26 +118,22 @@ impl Scheduler {
             let mut run = self.preemption_runs.remove(index);
             run.is_started = true;
             if run.is_async {
-                self.clear_lower_nominations(&mut run);
+                run.is_cleared = true;
+                self.clear_next_nomination(&mut run);
             }
             self.go_on_with(run, index);
         }
     }
 
     /// Less important pods that are nominated to the node may not fit any more and look elsewhere.
-    fn clear_lower_nominations(&mut self, run: &mut PreemptionRun) {
+    fn lower_nominations(&self, preemptor: &Preemptor, node: &str) -> VecDeque<Arc<Pod>> {
         use crate::framework::PodNominator as _;
-        run.is_cleared = true;
-        run.to_clear = self
-            .world
-            .nominator
-            .nominated_pods_for_node(&run.node)
-            .iter()
-            .filter(|other| other.pod.priority() < run.preemptor.priority())
+        let nominated = self.world.nominator.nominated_pods_for_node(node).iter();
+        nominated
+            .filter(|other| other.pod.priority() < preemptor.priority())
             .filter(|other| !other.pod.status.nominated_node_name.is_empty())
             .map(|other| Arc::clone(&other.pod))
-            .collect();
-        self.clear_next_nomination(run);
+            .collect()
     }
 
     fn clear_next_nomination(&mut self, run: &mut PreemptionRun) {
@@ -210,7 +210,9 @@ impl Scheduler {
             return self.resume_after_preemption(Err(failure));
         }
         if !run.is_cleared {
-            self.clear_lower_nominations(&mut run);
+            run.is_cleared = true;
+            run.to_clear = self.lower_nominations(&run.preemptor, &run.node);
+            self.clear_next_nomination(&mut run);
             if !run.clearing.is_empty() {
                 self.preemption_runs.insert(index.min(self.preemption_runs.len()), run);
                 return;

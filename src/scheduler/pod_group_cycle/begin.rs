@@ -29,7 +29,7 @@ impl Scheduler {
         let pod = Arc::clone(popped.info.pod());
         let namespace = pod.metadata.namespace.clone();
         let name = pod.pod_group_name().cloned().unwrap_or_default();
-        let popped_from = PoppedFrom::from(popped.from);
+        let popped_from = popped.from;
         let mut unscheduled: Vec<(u64, Arc<Pod>)> = match self.world.pod_groups.get(&namespace, &name) {
             Ok(state) => {
                 let pods = state.pods_at(PodGroupStage::Unscheduled);

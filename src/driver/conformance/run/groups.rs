@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::api::objects::Condition;
 use crate::api::{NamespacedName, ObjectStore, Time};
 use crate::framework::ClusterEvent;
+use crate::scheduler::input::{Command, Input};
 use crate::scheduler::pod_group_trace::{GroupTrace, MemberTrial, RunTrace};
 use crate::scheduler::turns::Strand;
 use crate::scheduler::{GroupDeed, QueueMove, Scheduler};
@@ -22,7 +23,12 @@ pub(super) fn is_of_member(scheduler: &Scheduler, strand: &Strand) -> bool {
 
 /// The clock moves before each member that goes back to the queue.
 pub(super) fn before_deed(stage: &mut Stage) {
-    if stage.scheduler.next_group_deed() == Some(GroupDeed::Return) {
+    let returns = match stage.scheduler.next_group_deed() {
+        Some(GroupDeed::Return) => true,
+        Some(GroupDeed::Bind) => stage.returns_member(&Input::Command(Command::ScheduleOne)),
+        Some(GroupDeed::Drop) | None => false,
+    };
+    if returns {
         stage.nudge();
     }
 }

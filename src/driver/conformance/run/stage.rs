@@ -134,9 +134,14 @@ impl Stage {
     }
 
     /// Creates or replaces an object, and lets everything follow.
-    pub fn apply(&mut self, object: Object, classes: &PriorityClasses<'_>) -> Result<(), ApiError> {
+    pub fn apply(
+        &mut self,
+        object: Object,
+        has_status: bool,
+        classes: &PriorityClasses<'_>,
+    ) -> Result<(), ApiError> {
         self.tick();
-        self.api.apply(object, classes, self.now)?;
+        self.api.apply(object, has_status, classes, self.now)?;
         self.settle();
         Ok(())
     }
@@ -167,6 +172,11 @@ impl Stage {
         if self.scheduler.is_in_cycle() || !self.scheduler.has_binding_of_member() {
             return false;
         }
+        self.returns_member(input)
+    }
+
+    /// Whether a member of a pod group comes back to the queue by that input.
+    pub fn returns_member(&self, input: &Input) -> bool {
         let before = self.calls.copy();
         let mut trial = self.scheduler.clone();
         trial.handle(self.now, input.clone());
@@ -204,8 +214,12 @@ impl Stage {
 
     /// Does what the scheduler has asked for, and tells it of every change.
     pub fn do_deeds(&mut self) {
+        let is_of_claim = |effect: &Effect| matches!(&effect.kind, EffectKind::Write(write) if write.object.kind() == Kind::ResourceClaim);
         loop {
-            self.deliver();
+            // A claim is written in one go, before the watch tells of it.
+            if !self.effects.front().is_some_and(is_of_claim) {
+                self.deliver();
+            }
             if let Some(effect) = self.effects.pop_front() {
                 self.carry_out(effect);
             } else if self.held_back.is_empty() {
