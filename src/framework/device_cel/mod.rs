@@ -8,6 +8,7 @@ mod checker;
 mod compile;
 mod cost;
 mod declarations;
+mod deep;
 mod device;
 mod eval;
 mod functions;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::checker::{Checked, Reference};
 use super::declarations::{FUNCTIONS, Overload};
+use super::deep::deep;
 use super::functions::{self, Native};
 use super::map::{Entries, Map};
 use super::regex::Regex;
@@ -177,6 +178,10 @@ impl Attribute {
 
 impl Planner<'_> {
     fn node(&mut self, expr: &Expr) -> Planned {
+        deep(|| self.kind(expr))
+    }
+
+    fn kind(&mut self, expr: &Expr) -> Planned {
         match &expr.kind {
             ExprKind::Broken => Err("unsupported expr".to_owned()),
             ExprKind::Literal(literal) => Ok(Node::Constant(constant(literal))),
