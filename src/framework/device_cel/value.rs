@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::net::IpAddr;
+use core::net::IpAddr;
 use std::sync::Arc;
 
 use super::device::{Inner, Prepared};
