@@ -12,7 +12,8 @@ pub(super) const LIST_CREATE: u64 = 10;
 pub(super) const MAP_CREATE: u64 = 30;
 /// More values than any affordable evaluation can have in one list. Beyond this an evaluation ends as if it had cost
 /// too much.
-// DIVERGES: upstream counts the cost of a call after it, and would go on until time or memory are used up.
+// DIVERGES: kube-scheduler counts the cost of a call in a device selector after it, and can spend all time and
+// memory before. Here such a call ends as if it had cost too much.
 pub(super) const MAX_ELEMENTS: usize = 4_000_000;
 
 /// Whether there is so much in an argument that no function is to go through it.

@@ -4,9 +4,9 @@
 //! types is an error rather than false), their order, and how they are written in errors. Lists and maps are shared;
 //! what a device holds is read in place.
 
+use core::net::IpAddr;
 use std::cmp::Ordering;
 use std::fmt;
-use core::net::IpAddr;
 use std::sync::Arc;
 
 use super::device::{Inner, Prepared};
@@ -78,7 +78,7 @@ pub(super) enum Value {
     Bytes(Arc<[u8]>),
     List(List),
     Map(Map),
-    Optional(Option<Arc<Value>>),
+    Optional(Option<Arc<Self>>),
     /// A type, by its name.
     Type(Arc<str>),
     /// Nanoseconds.

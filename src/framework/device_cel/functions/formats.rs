@@ -217,6 +217,6 @@ fn label_value(text: &str) -> Vec<String> {
 }
 
 fn is_base64(text: &str) -> bool {
-    text.len() % 4 == 0
+    text.len().is_multiple_of(4)
         && matches(text, "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
 }

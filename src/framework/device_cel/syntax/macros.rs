@@ -16,7 +16,7 @@ const UNUSED: &str = "#unused";
 const SORT_INPUT: &str = "@__sortBy_input__";
 
 /// How many nodes an expression may have once its macros are expanded. `optMap` doubles what it is called on.
-// DIVERGES: upstream has no such limit and runs out of memory.
+// DIVERGES: kube-scheduler expands macros of device selectors until memory is used up. Here there is a limit.
 const MAX_NODES: usize = 200_000;
 
 /// How many nodes there are.
