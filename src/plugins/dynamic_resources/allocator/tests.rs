@@ -1,3 +1,5 @@
+//! The allocator by example, with results of kube-scheduler v1.36.3, and what must hold whatever is allocated.
+
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fmt::Write as _;
@@ -6,6 +8,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use super::super::super::fixtures::node;
 use super::*;
 use crate::api::ObjectStore;
 use crate::api::manifest::{Source, load};
@@ -13,7 +16,6 @@ use crate::api::objects::AllocationResult;
 use crate::config::FeatureGates;
 use crate::framework::PluginState;
 use crate::framework::device_cel;
-use crate::plugins::fixtures::node;
 use crate::plugins::helper::devices::{AllocatedDevices, DeviceState};
 
 const CLASSES: &str = "
