@@ -9,14 +9,15 @@ use std::sync::Arc;
 use super::allocator::capacity::has_capacity_left;
 use super::allocator::request::Request;
 use super::allocator::{Allocator, Features, Pool, is_repelled, steps_within};
+use super::binding_conditions;
 use super::claim_store::pod_claims;
 use super::extended_resources;
-use super::state::StateData;
+use super::state::{self, StateData};
 use crate::api::objects::{Device, DeviceTaint, Node, Pod, ResourceClaim};
-use crate::api::{Duration, NamespacedName, Quantity, Str};
+use crate::api::{Duration, NamespacedName, Quantity, Str, Time};
 use crate::config::{FeatureGates, Gate};
 use crate::framework::device_cel::{self, SelectorCache};
-use crate::framework::{Handle, NodeInfo};
+use crate::framework::{CycleState, Handle, NodeInfo};
 use crate::plugins::helper::devices::{
     AllocatedState, DeviceId, DeviceState, IndexedSlice, PoolId, device_matches,
 };
@@ -142,6 +143,43 @@ pub fn explain(
     let found = handle
         .state(|devices: &DeviceState| Explainer::new(gates, handle, devices, node).explain(pod, node_info));
     found.unwrap_or_else(|| Err("no plugin keeps the state of devices".to_owned()))
+}
+
+/// A pod in PreBind that waits for its devices (KEP-5007).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceWait {
+    /// When the plugin gives up.
+    pub until: Time,
+    /// When it looks again.
+    pub next_look: Time,
+    /// The devices that have conditions.
+    pub devices: Vec<WaitingDevice>,
+}
+
+/// A device that has to become ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingDevice {
+    /// Which device.
+    pub id: DeviceId,
+    /// The conditions that are not true yet.
+    pub missing: Vec<Str>,
+    /// The conditions of failure that are true.
+    pub failed: Vec<Str>,
+}
+
+/// What the pod of this state waits for, if PreBind waits for devices; as of the last look.
+pub fn device_wait(state: &CycleState) -> Option<DeviceWait> {
+    let data = state::read(state).ok()?;
+    let (until, next_look) = data.binding.wait_for_devices()?;
+    let mut devices = Vec::new();
+    for claim in data.claims.all() {
+        let results = binding_conditions::results(claim).iter();
+        for result in results.filter(|result| !result.binding_conditions.is_empty()) {
+            let (missing, failed) = binding_conditions::missing_and_failed(claim, result);
+            devices.push(WaitingDevice { id: DeviceId::of(result), missing, failed });
+        }
+    }
+    Some(DeviceWait { until, next_look, devices })
 }
 
 struct Explainer<'a> {

@@ -1,5 +1,8 @@
+//! The points of the plugin by example; the texts are those of kube-scheduler v1.36.3.
+
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use super::super::fixtures::{pod_info, world};
 use super::*;
 use crate::api::manifest::{Source, load};
 use crate::api::objects::ResourceClaim;
@@ -8,11 +11,18 @@ use crate::framework::testing::TestWorld;
 use crate::framework::{
     Code, CycleState, HandleRequest, NodeToStatus, PodInfo, PreBindProgress, QueueingHint, WriteVerb,
 };
-use crate::plugins::fixtures::{pod_info, world};
 
 fn plugin(gates: &str) -> DynamicResources {
     let gates = FeatureGates::parse(gates).unwrap();
-    DynamicResources::new(DynamicResourcesArgs::from_value(None, "", &gates).unwrap(), &gates)
+    DynamicResources::new(DynamicResourcesArgs::from_value(None, "", &gates).unwrap(), &gates).unwrap()
+}
+
+#[test]
+fn gates_that_are_not_followed_are_refused() {
+    let gates = FeatureGates::parse("DRADeviceTaintRules=true").unwrap();
+    let made = DynamicResources::new(DynamicResourcesArgs::from_value(None, "", &gates).unwrap(), &gates);
+    let error = "what the feature gate DRADeviceTaintRules stands for is not built";
+    assert_eq!(made.unwrap_err(), error);
 }
 
 /// A world of the nodes `one` and `two`, each with a GPU, and these objects.

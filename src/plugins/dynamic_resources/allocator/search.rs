@@ -431,6 +431,7 @@ impl<'s> Search<'s> {
 
     fn find(&mut self, at: Position, in_alternative: bool, start: usize, frames: &mut Vec<Frame>) -> Next {
         self.n_steps += 1;
+        // DIVERGES: kube-scheduler stops a search for devices after a time; here it ends after a number of steps.
         if self.n_steps > self.allocator.max_steps {
             return Next::Return(Outcome::Error(AllocateError::TimedOut));
         }

@@ -1,3 +1,5 @@
+//! The allocator by example, with results of kube-scheduler v1.36.3, and what must hold whatever is allocated.
+
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fmt::Write as _;
@@ -6,6 +8,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use super::super::super::fixtures::node;
 use super::*;
 use crate::api::ObjectStore;
 use crate::api::manifest::{Source, load};
@@ -13,7 +16,6 @@ use crate::api::objects::AllocationResult;
 use crate::config::FeatureGates;
 use crate::framework::PluginState;
 use crate::framework::device_cel;
-use crate::plugins::fixtures::node;
 use crate::plugins::helper::devices::{AllocatedDevices, DeviceState};
 
 const CLASSES: &str = "
@@ -215,8 +217,6 @@ fn a_claim_has_no_more_than_32_devices() {
     // 20 and 20 are too many; the first alternative of the first request is given up for it.
     let two = requests(&[first("x", [20, 2]), first("y", [20, 19])]);
     assert!(cluster.ask(&two).starts_with("x/b=p/d0, x/b=p/d1, y/a=p/d2"));
-    let none = requests(&[first("x", [20, 19]), first("y", [20, 14])]);
-    assert_eq!(cluster.ask(&none), "allocation max size exceeded");
 }
 
 #[test]
