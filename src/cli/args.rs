@@ -29,6 +29,10 @@ pub enum Command {
     Run(RunArgs),
     /// Plays a recording and compares every decision
     Replay(ReplayArgs),
+    /// Compares two recordings: which pods landed elsewhere and why, what each node got, how long pods waited
+    Diff(DiffArgs),
+    /// Replaces the names in a recording by pseudonyms, and proves that every decision stays
+    Redact(RedactArgs),
     /// Shows, compares or checks a KubeSchedulerConfiguration
     Config(ConfigArgs),
     /// Compares this scheduler with kube-scheduler
@@ -96,6 +100,38 @@ pub struct RecordArgs {
     /// An annotation whose text is recorded, for plugins of one's own; may be given several times
     #[arg(long = "record-annotation", value_name = "KEY", requires = "file")]
     pub annotations: Vec<String>,
+    /// Records pseudonyms in place of names, namespaces, labels, images and uids
+    #[arg(long, requires = "file")]
+    pub redact: bool,
+}
+
+/// `schedscope diff`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Exit codes: 0 all pods ended alike; 1 some did not; 2 a file cannot be read.")]
+pub struct DiffArgs {
+    /// How the result is printed
+    #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
+    pub output: OutputFormat,
+    /// A recording
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// Another one
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+}
+
+/// `schedscope redact`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 written; 1 written up to where the original was cut off; 2 nothing written."
+)]
+pub struct RedactArgs {
+    /// The recording
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// The new file with pseudonyms (.rec, or .rec.zst for a compressed one)
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
 }
 
 /// `schedscope replay`.

@@ -7,7 +7,9 @@ mod args;
 mod config;
 mod conformance;
 mod console;
+mod diff;
 mod input;
+mod redact;
 mod replay;
 mod run;
 mod sandbox;
@@ -28,6 +30,8 @@ mod exit {
     pub(super) const OK: u8 = 0;
     /// It went well, but some pods are pending.
     pub(super) const PENDING: u8 = 1;
+    /// It went well, and two recordings differ.
+    pub(super) const DIFFERENT: u8 = 1;
     /// It went well up to where the recording was cut off.
     pub(super) const CUT: u8 = 1;
     /// What was given is wrong.
@@ -51,6 +55,8 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.record, &sandbox.console)?,
         Some(Command::Run(run)) => run::run(&run)?,
         Some(Command::Replay(replay)) => replay::run(&replay)?,
+        Some(Command::Diff(diff)) => diff::run(&diff)?,
+        Some(Command::Redact(redact)) => redact::run(&redact)?,
         Some(Command::Config(config)) => config::run(&config)?,
         Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
         Some(Command::Conformance(ConformanceCommand::Bench(bench))) => conformance::bench(&bench)?,

@@ -17,7 +17,10 @@ use std::time::{Duration, Instant};
 
 use crate::api::Time;
 use crate::framework::extender::ExtenderAnswer;
-use crate::recording::{Compression, Header, RecordingWriter, Slim, decisions_check};
+use crate::framework::runtime::Registry;
+use crate::recording::{
+    Compression, Header, HeaderError, LiveRedaction, RecordingWriter, Slim, decisions_check,
+};
 use crate::scheduler::Scheduler;
 use crate::scheduler::effect::Effect;
 use crate::scheduler::input::Input;
@@ -50,6 +53,9 @@ pub enum RecorderError {
         /// Why.
         error: io::Error,
     },
+    /// No scheduler can be made of the header, so names cannot be replaced.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
     /// The recorder has no thread, or no signals.
     #[error("starting the recorder: {0}")]
     Start(io::Error),
@@ -62,7 +68,7 @@ pub enum RecorderError {
 }
 
 /// How a session is recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct RecorderOptions {
     /// Whether the file is compressed.
     pub compression: Compression,
@@ -74,6 +80,9 @@ pub struct RecorderOptions {
     /// Whether the recorder ends the program upon SIGINT, SIGTERM and SIGHUP, once everything is written. For programs
     /// that do not answer these signals themselves.
     pub ends_program_on_signal: bool,
+    /// With these plugins names are replaced by pseudonyms: a second scheduler is made of them, on the recorder's
+    /// thread, that proves that everything is decided alike.
+    pub redact_with: Option<Registry>,
 }
 
 impl Default for RecorderOptions {
@@ -83,6 +92,7 @@ impl Default for RecorderOptions {
             slim: Slim::default(),
             digest_interval_min: 256,
             ends_program_on_signal: false,
+            redact_with: None,
         }
     }
 }
@@ -135,12 +145,28 @@ impl Shared {
 /// What the session tells the recorder.
 #[derive(Debug)]
 enum Message {
-    Input { at: Time, input: Input, decided: Option<u32> },
+    /// The deeds are told only if names are replaced.
+    Input {
+        at: Time,
+        input: Input,
+        decided: Option<u32>,
+        deeds: Vec<Effect>,
+    },
     Digest(Vec<(&'static str, u64)>),
-    Marker { at: Time, name: String },
-    Note { at: Time, text: String },
-    Rewind { input: u64 },
-    End { reason: String },
+    Marker {
+        at: Time,
+        name: String,
+    },
+    Note {
+        at: Time,
+        text: String,
+    },
+    Rewind {
+        input: u64,
+    },
+    End {
+        reason: String,
+    },
 }
 
 impl Message {
@@ -190,13 +216,17 @@ impl Recorder {
         header: &Header,
         options: RecorderOptions,
     ) -> Result<(Self, RecordingTap), RecorderError> {
+        let redaction = options.redact_with.as_ref().map(|registry| LiveRedaction::new(header, registry));
+        let (redaction, redacted_header) = redaction.transpose()?.unzip();
+        let header = redacted_header.as_ref().unwrap_or(header);
         let writer = RecordingWriter::new(sink, options.compression, header, options.slim);
         let writer = writer.map_err(|error| RecorderError::Write(error.to_string()))?;
         let shared = Arc::new(Shared::default());
         let (sender, messages) = sync_channel(QUEUE_LEN);
         let (end_sender, ended) = sync_channel(1);
         let signals = if options.ends_program_on_signal { Some(Signals::new()?) } else { None };
-        let mut scribe = Scribe { writer, shared: Arc::clone(&shared), is_dirty: false };
+        let is_redacting = redaction.is_some();
+        let mut scribe = Scribe { writer, redaction, shared: Arc::clone(&shared), is_dirty: false };
         let thread = thread::Builder::new().name("recorder".to_owned()).spawn(move || {
             scribe.run(&messages, signals.as_ref());
             // Nobody may be waiting.
@@ -210,6 +240,7 @@ impl Recorder {
             at: 0,
             since_digest: 0,
             digest_interval_min: options.digest_interval_min,
+            is_redacting,
         };
         Ok((Self { shared, thread, ended }, tap))
     }
@@ -242,7 +273,11 @@ impl Recorder {
     }
 }
 
-fn new_file(path: &Path) -> io::Result<File> {
+/// Makes a file that is not there yet and that only its owner can read.
+///
+/// # Errors
+/// If it is there, or cannot be made.
+pub fn new_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create_new(true);
     #[cfg(unix)]
@@ -264,6 +299,7 @@ pub struct RecordingTap {
     at: u64,
     since_digest: u64,
     digest_interval_min: u64,
+    is_redacting: bool,
 }
 
 impl RecordingTap {
@@ -274,12 +310,14 @@ impl RecordingTap {
         behind: u64,
         at: Time,
         input: Input,
-        effects: impl IntoIterator<Item = &'a Effect>,
+        effects: impl IntoIterator<Item = &'a Effect> + Clone,
         scheduler: &Scheduler,
     ) -> u64 {
         self.go_to(behind);
+        let deeds =
+            if self.is_redacting { effects.clone().into_iter().cloned().collect() } else { Vec::new() };
         let decided = decisions_check(effects);
-        self.send(Message::Input { at, input, decided });
+        self.send(Message::Input { at, input, decided, deeds });
         self.inputs += 1;
         self.at = self.inputs;
         self.since_digest += 1;
@@ -376,6 +414,7 @@ impl RecordingTap {
 
 /// The writing side.
 struct Scribe {
+    redaction: Option<LiveRedaction>,
     writer: RecordingWriter<Box<dyn Write + Send>>,
     shared: Arc<Shared>,
     is_dirty: bool,
@@ -439,11 +478,33 @@ impl Scribe {
     fn write(&mut self, message: Message) -> io::Result<bool> {
         self.shared.queued_bytes.fetch_sub(message.weight(), Ordering::AcqRel);
         match message {
-            Message::Input { at, input, decided } => self.writer.input(at, &input, decided)?,
-            Message::Digest(parts) => self.writer.digest(&parts)?,
-            Message::Marker { at, name } => self.writer.marker(at, &name)?,
-            Message::Note { at, text } => self.writer.note(at, &text)?,
-            Message::Rewind { input } => self.writer.rewind(input)?,
+            Message::Input { at, input, decided, deeds } => match &mut self.redaction {
+                None => self.writer.input(at, &input, decided)?,
+                Some(redaction) => {
+                    let (input, decided) = redaction.input(at, &input, &deeds).map_err(io::Error::other)?;
+                    self.writer.input(at, &input, decided)?;
+                }
+            },
+            Message::Digest(parts) => match &self.redaction {
+                None => self.writer.digest(&parts)?,
+                Some(redaction) => self.writer.digest(&redaction.digest_parts())?,
+            },
+            Message::Marker { at, name } => match &mut self.redaction {
+                None => self.writer.marker(at, &name)?,
+                Some(redaction) => self.writer.marker(at, &redaction.marker())?,
+            },
+            Message::Note { at, text } => {
+                // What people write may hold anything.
+                if self.redaction.is_none() {
+                    self.writer.note(at, &text)?;
+                }
+            }
+            Message::Rewind { input } => {
+                if let Some(redaction) = &mut self.redaction {
+                    redaction.rewind(input);
+                }
+                self.writer.rewind(input)?;
+            }
             Message::End { reason } => {
                 self.writer.end(&reason)?;
                 self.count();

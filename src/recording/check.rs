@@ -205,7 +205,7 @@ impl Replay {
     }
 
     /// The deeds of the last input in a person's words.
-    fn describe_effects(&self) -> String {
+    pub(super) fn describe_effects(&self) -> String {
         let described: Vec<String> = self.effects.iter().filter_map(describe).collect();
         if described.is_empty() { "nothing follows".to_owned() } else { described.join("; ") }
     }
@@ -293,7 +293,7 @@ fn play_again<R: BufRead>(reader: R, registry: &Registry, tree: &Tree) -> Result
 
 /// Which input follows which, where one does not follow the one before it in the file.
 #[derive(Debug, Default)]
-struct Tree {
+pub(super) struct Tree {
     /// Inputs in the file so far.
     inputs: u64,
     /// The input that led to the present state; 0 is the beginning.
@@ -303,7 +303,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn add(&mut self) {
+    pub(super) fn add(&mut self) {
         let before = self.inputs;
         self.inputs += 1;
         if self.at != before {
@@ -312,12 +312,12 @@ impl Tree {
         self.at = self.inputs;
     }
 
-    fn rewind(&mut self, to: u64) {
+    pub(super) fn rewind(&mut self, to: u64) {
         self.at = to;
     }
 
     /// The inputs that lead to the present state, the last ones first.
-    fn way(&self) -> Vec<RangeInclusive<u64>> {
+    pub(super) fn way(&self) -> Vec<RangeInclusive<u64>> {
         let mut legs = Vec::new();
         let mut at = self.at;
         while at > 0 {

@@ -129,7 +129,7 @@ fn checksum_of(seal: &[u8]) -> Option<u32> {
 }
 
 /// The byte of `text` in which one flipped bit changes the checksum by `difference`.
-fn flipped_byte(text: &[u8], difference: u32) -> Option<usize> {
+pub(super) fn flipped_byte(text: &[u8], difference: u32) -> Option<usize> {
     // What each bit of the last byte changes; a step back through the text is one more byte behind it.
     let mut changes: [u32; 8] = std::array::from_fn(|bit| advance(1 << bit));
     for at in (0..text.len()).rev() {

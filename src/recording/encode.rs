@@ -1,6 +1,5 @@
 //! From records to lines.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -62,7 +61,7 @@ impl Line {
         self.bytes.extend_from_slice(b"\",\"kind\":\"");
         self.bytes.extend_from_slice(kind.as_str().as_bytes());
         let at = self.bytes.len();
-        self.value(&Fields(&object));
+        self.value(&OwnFields(&object));
         // The brace that opens the object's own fields ends the kind.
         if self.bytes.get(at..).is_some_and(|fields| fields.starts_with(b"{\"")) {
             self.bytes.splice(at..=at, *b"\",");
@@ -212,9 +211,9 @@ fn is_known(known: &ObjectStore, object: &Object) -> bool {
 }
 
 /// An object without its kind.
-struct Fields<'a>(&'a Cow<'a, Object>);
+pub(super) struct OwnFields<'a>(pub &'a Object);
 
-impl Serialize for Fields<'_> {
+impl Serialize for OwnFields<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize_fields(serializer)
     }

@@ -66,6 +66,8 @@ pub struct Header {
     pub parallelism: usize,
     /// Whether the ranking of one attempt may serve the next pod.
     pub batching: bool,
+    /// Whether pods of groups are scheduled together, under its gate.
+    pub grouping: bool,
     /// See [`SchedulerOptions::percentage_of_nodes_to_score`].
     pub percentage_of_nodes_to_score: i32,
     /// How the queue behaves.
@@ -115,6 +117,7 @@ impl Header {
             turns: turns_text(options.turns).to_owned(),
             parallelism: options.parallelism,
             batching: options.is_batching,
+            grouping: options.is_grouping,
             percentage_of_nodes_to_score: options.percentage_of_nodes_to_score,
             queue: QueueHeader {
                 pod_initial_backoff: nanos(queue.pod_initial_backoff),
@@ -173,7 +176,7 @@ impl Header {
                 pop_from_backoff_q: self.queue.pop_from_backoff_q,
                 ..QueueOptions::default()
             },
-            is_grouping: true,
+            is_grouping: self.grouping,
             extenders: Extender::all_from_config(&config.extenders),
             is_batching: self.batching,
             gates: config.gates,

@@ -9,6 +9,7 @@
 
 mod check;
 mod checksum;
+mod compare;
 mod decisions;
 mod decode;
 mod encode;
@@ -17,15 +18,16 @@ mod frames;
 mod header;
 mod reader;
 mod record;
+mod redact;
 mod slim;
-#[cfg(test)]
-mod tests;
 mod writer;
 
 pub use check::{CheckReport, Divergence, Replay, ReplayError, check};
+pub use compare::{Comparison, Ending, Moved, NodeLoad, NodePoints, Open, Reason, Standing, Waits, compare};
 pub use decisions::decisions_check;
 pub use header::{DIGEST_VERSION, FORMAT_VERSION, Header, HeaderError, QueueHeader};
 pub use reader::{Entry, LINE_BYTES_MAX, Place, ReadError, RecordingReader};
 pub use record::Record;
+pub use redact::{LiveRedaction, RedactError, RedactReport, Redactor, Shadow, WHAT_REMAINS, redact};
 pub use slim::{READ_ANNOTATIONS, Slim};
 pub use writer::{Compression, RecordingWriter};

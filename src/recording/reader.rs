@@ -2,6 +2,7 @@
 //!
 //! Streams: memory is a line, its objects and the objects of the cluster. Nothing that a file may hold makes it panic.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead};
 use std::ops::Range;
 
@@ -168,16 +169,22 @@ impl<R: BufRead> Lines<R> {
         ReadError::Damaged { line: self.count + 1, place, reason }
     }
 
-    fn damaged(&self, text: &[u8], broken: Break) -> ReadError {
-        match (broken, &self.source) {
-            (Break::Flipped(at), Source::Plain(_)) => ReadError::Damaged {
+    /// The next line, which has so many bytes, does not check.
+    fn damaged(&mut self, n_bytes: usize, broken: Break) -> ReadError {
+        let flipped = match (broken, &mut self.source) {
+            (Break::Flipped(at), Source::Plain(_)) => Some(self.offset + at as u64),
+            (Break::Unknown, Source::Plain(_)) => None,
+            (_, Source::Zstd(frames)) => frames.flipped(),
+        };
+        match flipped {
+            Some(at) => ReadError::Damaged {
                 line: self.count + 1,
-                place: Place::Byte(self.offset + at as u64),
+                place: Place::Byte(at),
                 reason: "one bit of it was flipped".to_owned(),
             },
-            _ => {
+            None => {
                 let reason = "its checksum is wrong, or lines before it are missing".to_owned();
-                self.damaged_somewhere(text.len(), reason)
+                self.damaged_somewhere(n_bytes, reason)
             }
         }
     }
@@ -264,9 +271,9 @@ impl<R: BufRead> RecordingReader<R> {
         let chain = match chain.check(text) {
             Ok(chain) => chain,
             Err(Break::Flipped(at)) if is_whole || at < text.len() => {
-                return Err(self.lines.damaged(text, Break::Flipped(at)));
+                return Err(self.lines.damaged(line.len(), Break::Flipped(at)));
             }
-            Err(Break::Unknown) if is_whole => return Err(self.lines.damaged(text, Break::Unknown)),
+            Err(Break::Unknown) if is_whole => return Err(self.lines.damaged(line.len(), Break::Unknown)),
             Err(_) => return Err(self.lines.cut(text.len())),
         };
         let record = decode::record(text, &mut self.known)
@@ -303,7 +310,7 @@ fn read_header<R: BufRead>(lines: &mut Lines<R>) -> Result<Header, ReadError> {
         }
         (Err(Break::Flipped(at)), None) if at == text.len() => return Err(unknown_beginning(text)),
         (Ok(_) | Err(Break::Unknown), None) => return Err(unknown_beginning(text)),
-        (Err(broken), _) => return Err(lines.damaged(text, broken)),
+        (Err(broken), _) => return Err(lines.damaged(line.len(), broken)),
         (Ok(_), Some(found)) => return Err(ReadError::Format { found }),
     };
     let header = serde_json::from_slice(text)
@@ -331,8 +338,9 @@ fn frame_error(problem: FrameProblem, lines: u64) -> ReadError {
     match problem {
         FrameProblem::Io(error) => ReadError::Io(error),
         FrameProblem::Cut { at } => ReadError::Cut { lines, at },
-        FrameProblem::Damaged { from, to, reason } => {
-            ReadError::Damaged { line: lines + 1, place: Place::Bytes(from, to), reason }
+        FrameProblem::Damaged { from, to, flipped, reason } => {
+            let place = flipped.map_or(Place::Bytes(from, to), Place::Byte);
+            ReadError::Damaged { line: lines + 1, place, reason }
         }
     }
 }
@@ -350,4 +358,21 @@ fn format_of(line: &[u8]) -> Option<u64> {
     let rest = line.strip_prefix(MAGIC.as_bytes())?;
     let digits = rest.iter().position(|byte| !byte.is_ascii_digit())?;
     std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()
+}
+
+/// The numbers of the inputs to which a recording goes back, up to where it was cut off.
+pub(super) fn places_gone_back_to<R: BufRead>(reader: R) -> Result<BTreeSet<u64>, ReadError> {
+    let mut reader = RecordingReader::new(reader)?;
+    let mut places = BTreeSet::new();
+    loop {
+        match reader.next_entry() {
+            Ok(Some(entry)) => {
+                if let Record::Rewind { input } = entry.record {
+                    places.insert(input);
+                }
+            }
+            Ok(None) | Err(ReadError::Cut { .. }) => return Ok(places),
+            Err(error) => return Err(error),
+        }
+    }
 }

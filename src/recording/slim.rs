@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::api::objects::{Labels, ObjectMeta, Pod};
+use crate::api::objects::{Labels, ObjectMeta, OpaqueDeviceConfiguration, Pod};
 use crate::api::{Digest, Object, Str};
 
 /// Annotations that plugins of kube-scheduler read.
@@ -44,7 +44,11 @@ impl Slim {
     pub fn object<'a>(&self, object: &'a Object) -> Cow<'a, Object> {
         let hides_annotations = self.hides_any(&object.metadata().annotations);
         let hides_volumes = matches!(object, Object::Pod(pod) if has_hidden_options(pod));
-        if !hides_annotations && !hides_volumes {
+        let hides_parameters = has_hidden_parameters(object);
+        // The metadata that a template gives to its claims.
+        let hides_template = matches!(object, Object::ResourceClaimTemplate(template)
+            if self.hides_any(&template.spec.metadata.annotations));
+        if !hides_annotations && !hides_volumes && !hides_parameters && !hides_template {
             return Cow::Borrowed(object);
         }
         let mut object = object.clone();
@@ -53,6 +57,12 @@ impl Slim {
         }
         if hides_volumes && let Object::Pod(pod) = &mut object {
             hide_options(Arc::make_mut(pod));
+        }
+        if hides_parameters {
+            hide_parameters(&mut object);
+        }
+        if hides_template && let Object::ResourceClaimTemplate(template) = &mut object {
+            self.hide_annotations(&mut Arc::make_mut(template).spec.metadata);
         }
         Cow::Owned(object)
     }
@@ -123,5 +133,52 @@ fn hide_all(options: Option<&mut Value>) {
             Value::String(text) => hidden(text),
             other => hidden(&other.to_string()),
         });
+    }
+}
+
+/// What drivers are told about devices may hold anything, and the scheduler only carries it from one place to another.
+fn has_hidden_parameters(object: &Object) -> bool {
+    let is_open = |opaque: &Option<OpaqueDeviceConfiguration>| {
+        let parameters = opaque.as_ref().map(|opaque| &opaque.parameters);
+        parameters
+            .is_some_and(|parameters| !parameters.is_null() && !parameters.as_str().is_some_and(is_hidden))
+    };
+    match object {
+        Object::DeviceClass(class) => class.spec.config.iter().any(|config| is_open(&config.opaque)),
+        Object::ResourceClaim(claim) => {
+            let allocation = claim.status.allocation.iter().flat_map(|allocation| &allocation.devices.config);
+            claim.spec.devices.config.iter().any(|config| is_open(&config.opaque))
+                || allocation.into_iter().any(|config| is_open(&config.opaque))
+        }
+        Object::ResourceClaimTemplate(template) => {
+            template.spec.spec.devices.config.iter().any(|config| is_open(&config.opaque))
+        }
+        _ => false,
+    }
+}
+
+fn hide_parameters(object: &mut Object) {
+    let hide = |opaque: &mut Option<OpaqueDeviceConfiguration>| {
+        let Some(opaque) = opaque else { return };
+        if !opaque.parameters.is_null() && !opaque.parameters.as_str().is_some_and(is_hidden) {
+            opaque.parameters = Value::String(hidden(&opaque.parameters.to_string()));
+        }
+    };
+    match object {
+        Object::DeviceClass(class) => {
+            Arc::make_mut(class).spec.config.iter_mut().for_each(|config| hide(&mut config.opaque));
+        }
+        Object::ResourceClaim(claim) => {
+            let claim = Arc::make_mut(claim);
+            claim.spec.devices.config.iter_mut().for_each(|config| hide(&mut config.opaque));
+            if let Some(allocation) = &mut claim.status.allocation {
+                allocation.devices.config.iter_mut().for_each(|config| hide(&mut config.opaque));
+            }
+        }
+        Object::ResourceClaimTemplate(template) => {
+            let devices = &mut Arc::make_mut(template).spec.spec.devices;
+            devices.config.iter_mut().for_each(|config| hide(&mut config.opaque));
+        }
+        _ => {}
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::api::objects::Pod;
-use crate::api::{Str, Time, Uid};
+use crate::api::{NamespacedName, Str, Time, Uid};
 use crate::framework::runtime::waiting_pods::WaitingPods;
 use crate::framework::{NodeInfo, QueuedPodInfo};
 use crate::queue::QueueName;
@@ -201,11 +201,35 @@ impl Scheduler {
 
     /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else
     /// of the newest.
+    /// The evidence of the attempt for a pod, while it is under way or if it was the last one that ended.
+    pub fn trace_of(&self, pod: &NamespacedName) -> Option<&CycleTrace> {
+        let bindings = self.binding_cycles.iter().map(|binding| &binding.cycle);
+        let suspended = self.suspended.iter().map(|suspended| &suspended.cycle);
+        let under_way = self.cycle.iter().chain(suspended).chain(bindings);
+        let under_way = under_way.filter_map(|cycle| cycle.trace.as_deref());
+        under_way.chain(self.journal.last_trace.as_deref()).find(|trace| trace.pod_key() == *pod)
+    }
+
     fn current_trace(&self) -> Option<Arc<CycleTrace>> {
         let cycle = self.cycle.as_ref().or_else(|| Some(&self.suspended.as_ref()?.cycle));
         let under_way = cycle.and_then(|cycle| cycle.trace.as_ref());
         if let Some(trace) = under_way {
             return Some(Arc::new((**trace).clone()));
+        }
+        if let Some(group) = &self.group {
+            // Between two members it is the one that was tried last, or the first one.
+            let run = group.trace().and_then(|trace| trace.runs.first());
+            let tried =
+                run.and_then(|run| run.placements.last()).and_then(|placement| placement.members.last());
+            if let Some(trace) = tried.and_then(|member| member.trace.as_ref()) {
+                return Some(Arc::clone(trace));
+            }
+            let first = group.first_member().zip(group.trace());
+            if let Some((info, trace)) = first {
+                let mut cycle = self.new_cycle(info.clone(), self.counts.cycles);
+                self.add_trace(&mut cycle, trace.popped_from);
+                return cycle.trace.map(Arc::from);
+            }
         }
         let newest_binding = self
             .binding_cycles

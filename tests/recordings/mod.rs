@@ -1,9 +1,11 @@
 //! Recordings: what is written is what is read, what is read decides the same, and damage is found.
 
 mod damage;
+mod diff;
 mod golden;
 mod privacy;
 mod recorder;
+mod redaction;
 mod replay;
 mod round_trip;
 mod session;

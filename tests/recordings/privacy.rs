@@ -40,6 +40,18 @@ spec:
   - name: d
     ephemeral: {{volumeClaimTemplate: {{metadata: {{annotations: {{key: {SECRET}}}}}, spec: {{accessModes: [ReadWriteOnce]}}}}}}
 ---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {{name: claim}}
+spec: {{devices: {{requests: [{{name: r, exactly: {{deviceClassName: c}}}}], config: [{{opaque: {{driver: d, parameters: {{key: {SECRET}}}}}}}]}}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {{name: template}}
+spec:
+  metadata: {{annotations: {{key: {SECRET}}}}}
+  spec: {{devices: {{requests: [{{name: r, exactly: {{deviceClassName: c}}}}], config: [{{opaque: {{driver: d, parameters: {{key: {SECRET}}}}}}}]}}}}
+---
 apiVersion: v1
 kind: Secret
 metadata: {{name: s}}

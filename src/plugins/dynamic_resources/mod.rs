@@ -9,6 +9,7 @@ mod binding;
 mod binding_conditions;
 mod claim_store;
 mod deallocation;
+pub mod evidence;
 mod extended_resources;
 mod filtering;
 mod hints;
@@ -16,6 +17,8 @@ mod node_allocatable;
 mod reservation;
 mod scoring;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

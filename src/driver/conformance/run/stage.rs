@@ -192,8 +192,8 @@ impl Stage {
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
             // Plugins of kube-scheduler's own go on without a turn.
             let is_own = |plugin: &str| names::ALL.contains(&plugin);
-            let is_awaited = turn.has_waited && !turn.waited_in.is_some_and(is_own);
-            if is_awaited || groups::is_of_member(&self.scheduler, &turn.strand) {
+            let goes_by_turns = turn.has_waited && !turn.waited_in.is_some_and(is_own);
+            if goes_by_turns || groups::is_of_member(&self.scheduler, &turn.strand) {
                 self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));

@@ -21,6 +21,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use pools::Pool;
+pub(super) use search::is_repelled;
 
 use crate::api::Duration;
 use crate::api::objects::{AllocationResult, Node, ResourceClaim};
@@ -153,3 +154,6 @@ impl Allocator {
         pools::gather_pools(&self.slices, node, self.features)
     }
 }
+
+#[cfg(test)]
+mod tests;

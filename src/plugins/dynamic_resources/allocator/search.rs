@@ -687,7 +687,7 @@ impl<'s> Search<'s> {
 }
 
 /// Whether a taint keeps a device from requests without a toleration for it; effects that are not known do not.
-pub(super) fn is_repelled(taints: &[DeviceTaint], tolerations: &[DeviceToleration]) -> bool {
+pub(in super::super) fn is_repelled(taints: &[DeviceTaint], tolerations: &[DeviceToleration]) -> bool {
     taints.iter().any(|taint| {
         matches!(taint.effect.as_ref(), "NoSchedule" | "NoExecute")
             && !tolerations.iter().any(|toleration| tolerates(toleration, taint))

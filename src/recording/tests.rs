@@ -1,1 +1,0 @@
-//! What a recording keeps and what a reader makes of damage.
