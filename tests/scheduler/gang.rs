@@ -11,7 +11,9 @@ use schedscope::scheduler::pod_group_trace::{GroupOutcome, GroupStep, GroupTrace
 use schedscope::scheduler::{SchedulerOptions, TieBreak};
 
 use crate::support::test_plugins::Calls;
-use crate::support::world::{apply, build, drain, node, node_of, pod, pod_of};
+use crate::support::world::{
+    WITH_TEST_PLUGINS, annotations, apply, build, drain, node, node_of, pod, pod_of,
+};
 
 const GATES: &str = "GenericWorkload=true,GangScheduling=true";
 
@@ -239,6 +241,19 @@ fn a_person_can_go_on_a_placement_at_a_time() {
             step(GroupStep::Submit, 2),
         ]
     );
+}
+
+#[test]
+fn what_is_tried_in_a_copy_of_the_calls_can_be_taken_back() {
+    let calls = Calls::default();
+    let before = calls.copy();
+    let annotated = pod("w1", "1", &annotations(&[("permit-a", "unschedulable,success")]), "");
+    let options = SchedulerOptions::default();
+    let mut simulator = build(&(node("a", "2") + &annotated), Some(WITH_TEST_PLUGINS), &calls, options);
+    simulator.step_cycle();
+    assert!(!calls.copy().take().is_empty());
+    calls.restore(&before);
+    assert!(calls.take().is_empty());
 }
 
 #[test]

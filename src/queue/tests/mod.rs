@@ -6,6 +6,7 @@ mod backoff;
 mod events;
 mod flush;
 mod gates;
+mod groups;
 mod in_flight;
 mod log;
 mod nominations;

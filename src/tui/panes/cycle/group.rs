@@ -76,7 +76,7 @@ impl TreeDrawer<'_> {
         }
         let spans = vec![
             Span::styled(format!("{sign} "), style),
-            text::span(placement.name.to_string(), style),
+            text::span(&placement.name, style),
             Span::styled(note, self.style(Role::Muted)),
             text::span(format!("  {}", explain::placement_verdict(placement)), self.style(Role::Text)),
         ];
