@@ -58,6 +58,10 @@
 //!    reading of the rules: `brute_force`.
 //! 9. Text from a cluster or a file reaches a terminal only through the sanitiser: `terminal::hostile`, and the tests of [`tui::widgets::text`].
 //! 10. Layout and drawing never panic, whatever the size: the property tests in `tui`.
+//! 11. A recording holds everything that decides: its replay is the session, decision by decision and state by state:
+//!     `recordings::replay`. What was written is read as it was (`recordings::round_trip`), and what was damaged is
+//!     found (`recordings::damage`).
+//! 12. What the scheduler does not read never reaches a recording: `recordings::privacy`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;

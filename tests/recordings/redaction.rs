@@ -6,13 +6,18 @@ use schedscope::recording::{Compression, RecordingReader, RedactReport, Replay, 
 use schedscope::scheduler::view::Counts;
 
 use super::session::{Session, recorded};
-use super::{checked, records};
+use super::{Memory, checked, records};
 use crate::conformance::archive::read_packed;
+use crate::support::world::{node, pod, pod_of};
 
 fn redacted(bytes: &[u8]) -> (Vec<u8>, RedactReport) {
-    let mut result = Vec::new();
-    let report = redact(&mut || Ok(bytes), &mut result, Compression::None, &in_tree_registry());
-    (result, report.unwrap())
+    let result = std::cell::RefCell::new(Memory::default());
+    let mut begin = || {
+        *result.borrow_mut() = Memory::default();
+        Ok(result.borrow().clone())
+    };
+    let report = redact(&mut || Ok(bytes), &mut begin, Compression::None, &in_tree_registry()).unwrap();
+    (result.into_inner().bytes(), report)
 }
 
 /// Attempts, binds, evictions, failures at the end of a recording that does not go back.
@@ -93,6 +98,28 @@ fn golden_clusters_are_redacted_without_a_change_of_any_decision() {
         n_cases += 1;
     }
     assert!(n_cases > 5, "{n_cases} cases");
+}
+
+#[test]
+fn a_condition_with_the_schedulers_own_words_is_known_again() {
+    let run = |status: &str| {
+        let pod = pod("web", "100", "", "").replace("---\n", status) + "---\n";
+        let (mut simulator, recorder, memory) =
+            recorded(&(node("n1", "4") + &pod), RecorderOptions::default());
+        schedscope::driver::runner::run_to_rest(&mut simulator);
+        simulator.finish_recording("at rest");
+        recorder.finish().unwrap();
+        (pod_of(&simulator, "web").unwrap(), memory.bytes())
+    };
+    let (first, _) = run("");
+    let condition = first.condition("PodScheduled").unwrap();
+    assert!(condition.message.starts_with("0/1 nodes are available"), "{condition:?}");
+    let status = format!(
+        "status: {{conditions: [{{type: PodScheduled, status: 'False', reason: Unschedulable, message: '{}'}}]}}\n",
+        condition.message
+    );
+    let (_, bytes) = run(&status);
+    assert!(checked(&redacted(&bytes).0).1.is_ok());
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod live;
 mod names;
 mod pseudonyms;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
@@ -201,6 +201,21 @@ impl Redactor {
         self.names.count()
     }
 
+    /// The deeds are not the same. It may be that one of the schedulers has found its own words in a condition that the
+    /// recording began with, and the other has not: the words are remembered for another try.
+    fn learn(&mut self, original: &[Effect], redacted: &[Effect]) {
+        let notes = |effects: &[Effect]| -> Vec<String> {
+            let notes = effects.iter().filter_map(|effect| match &effect.kind {
+                EffectKind::Event(event) => Some(event.note.clone()),
+                _ => None,
+            });
+            notes.collect()
+        };
+        for (message, instead) in notes(original).iter().zip(&notes(redacted)) {
+            self.names.said(message, instead);
+        }
+    }
+
     /// Whether two deeds are the same but for names. What the scheduler says in them is remembered.
     fn matches(&mut self, original: &Effect, redacted: &Effect) -> bool {
         use EffectKind::{Bind, CallExtender, DeletePod, Event, PatchPodGroupStatus, PatchPodStatus, Write};
@@ -278,7 +293,15 @@ impl Shadow {
     /// # Errors
     /// If no scheduler can be made of it.
     pub fn new(header: &Header, registry: &Registry) -> Result<(Self, Header), HeaderError> {
-        let mut redactor = Redactor::default();
+        Self::knowing(Redactor::default(), header, registry)
+    }
+
+    /// The same with a redactor that knows messages already.
+    fn knowing(
+        mut redactor: Redactor,
+        header: &Header,
+        registry: &Registry,
+    ) -> Result<(Self, Header), HeaderError> {
         let header = redactor.header(header);
         let replay = Replay::new(&header, registry, false)?;
         Ok((Self { redactor, replay, n_markers: 0 }, header))
@@ -305,6 +328,7 @@ impl Shadow {
             is_same = is_same && self.redactor.matches(original, found);
         }
         if !is_same {
+            self.redactor.learn(deeds, found);
             let what = self.replay.describe_effects();
             return Err(RedactError::Diverged { input: number, what });
         }
@@ -341,21 +365,47 @@ pub struct RedactReport {
     pub cut: Option<String>,
 }
 
-/// Writes a recording with pseudonyms. `open` opens the original, twice.
+/// So often a redaction is tried that learns something from each try.
+const TRIES: usize = 20;
+
+/// Writes a recording with pseudonyms. `open` opens the original anew, `begin` gives an empty sink; the last one has the
+/// result.
 ///
 /// # Errors
 /// If the original cannot be read or the result not written, or if something is decided otherwise.
 pub fn redact<R: BufRead, W: Write>(
     open: &mut dyn FnMut() -> Result<R, ReadError>,
-    sink: W,
+    begin: &mut dyn FnMut() -> std::io::Result<W>,
     compression: Compression,
     registry: &Registry,
 ) -> Result<RedactReport, RedactError> {
     let turns_back = places_gone_back_to(open()?)?;
-    let mut reader = RecordingReader::new(open()?)?;
+    let mut redactor = Redactor::default();
+    let mut tries = 1..=TRIES;
+    loop {
+        let reader = RecordingReader::new(open()?)?;
+        let known = Redactor { names: redactor.names.with_messages_alone() };
+        let (mut shadow, header) = Shadow::knowing(known, reader.header(), registry)?;
+        let writer = RecordingWriter::new(begin()?, compression, &header, Slim::default())?;
+        let outcome = redact_once(reader, writer, &mut shadow, &turns_back, registry);
+        let has_learnt = shadow.redactor.names.n_messages() > redactor.names.n_messages();
+        match outcome {
+            Err(RedactError::Diverged { .. }) if has_learnt && tries.next().is_some() => {
+                redactor = shadow.redactor;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn redact_once<R: BufRead, W: Write>(
+    mut reader: RecordingReader<R>,
+    mut writer: RecordingWriter<W>,
+    shadow: &mut Shadow,
+    turns_back: &BTreeSet<u64>,
+    registry: &Registry,
+) -> Result<RedactReport, RedactError> {
     let mut original = Replay::new(reader.header(), registry, false)?;
-    let (mut shadow, header) = Shadow::new(reader.header(), registry)?;
-    let mut writer = RecordingWriter::new(sink, compression, &header, Slim::default())?;
     let mut kept = BTreeMap::new();
     let mut report = RedactReport::default();
     let mut is_compared = false;

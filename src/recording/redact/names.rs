@@ -106,6 +106,16 @@ impl Names {
         }
     }
 
+    /// What the scheduler has said so far, without the pseudonyms.
+    pub(super) fn with_messages_alone(&self) -> Self {
+        Self { messages: self.messages.clone(), ..Self::default() }
+    }
+
+    /// How many messages are known.
+    pub(super) fn n_messages(&self) -> usize {
+        self.messages.len()
+    }
+
     /// How many words and uids were replaced.
     pub(super) fn count(&self) -> (usize, usize) {
         (self.words.len(), self.uids.len())
