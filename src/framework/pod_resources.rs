@@ -113,8 +113,8 @@ pub fn pod_requests(pod: &Pod, options: RequestOptions, defaults: Option<&Resour
             }
         }
     }
-    // DIVERGES: kube-scheduler adds the overhead to pod-level requests beyond 64 bits once more at each look. Its
-    // `Quantity` shares such numbers between copies, and an addition to a copy changes the pod itself.
+    // DIVERGES: kube-scheduler adds the overhead to pod-level requests such as 1.5Gi once more at each look. Its
+    // `Quantity` keeps these as big decimals, which copies share, so that adding to a copy changes the pod itself.
     add(&mut total, &pod.spec.overhead);
     total
 }
