@@ -29,13 +29,14 @@
 //! | [`queue`] | activeQ, backoffQ, unschedulablePods, pods in flight, the nominator |
 //! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
 //! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, binding cycles, failures, preemption, trace, view |
+//! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
 //! | [`driver`] | clocks, threads and I/O around the core: the sandbox with its in-memory API, the stepper, the session |
 //! | [`explain`] | sentences and arithmetic made from traces and views |
 //! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal |
 //! | [`cli`] | the command line, one file per subcommand |
 //!
 //! A module imports only what stands to its left:
-//! `api ← config ← framework ← { plugins | queue | cache } ← scheduler ← { driver | explain } ← tui ← cli`.
+//! `api ← config ← framework ← { plugins | queue | cache } ← scheduler ← recording ← { driver | explain } ← tui ← cli`.
 //!
 //! ## Invariants
 //!
@@ -70,5 +71,6 @@ pub mod explain;
 pub mod framework;
 pub mod plugins;
 pub mod queue;
+pub mod recording;
 pub mod scheduler;
 pub mod tui;

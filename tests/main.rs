@@ -7,6 +7,7 @@ mod config;
 mod conformance;
 mod explain;
 mod measure;
+mod recordings;
 mod scheduler;
 mod support;
 mod terminal;

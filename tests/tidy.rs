@@ -17,15 +17,16 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("queue", &["api", "config", "framework"]),
     ("cache", &["api", "config", "framework"]),
     ("scheduler", &["api", "config", "framework", "plugins", "queue", "cache"]),
+    ("recording", &["api", "config", "framework", "scheduler"]),
     ("explain", &["api", "config", "framework", "scheduler"]),
-    ("driver", &["api", "config", "framework", "plugins", "scheduler"]),
+    ("driver", &["api", "config", "framework", "plugins", "scheduler", "recording"]),
     ("tui", &["api", "framework", "scheduler", "driver", "explain"]),
-    ("cli", &["api", "config", "framework", "plugins", "scheduler", "driver", "explain", "tui"]),
+    ("cli", &["api", "config", "framework", "plugins", "scheduler", "recording", "driver", "explain", "tui"]),
 ];
 
 /// What may only be used in these modules, or parts of them.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("std::fs", &["cli", "driver/extender/tls", "tui/event_loop", "tui/commands"]),
+    ("std::fs", &["cli", "driver/extender/tls", "driver/recorder", "tui/event_loop", "tui/commands"]),
     ("std::env", &["cli", "tui/mod", "tui/terminal", "tui/event_loop"]),
     ("std::net", &["driver/extender"]),
     ("std::thread", &["driver", "tui/event_loop", "tui/signals", "tui/terminal"]),

@@ -644,8 +644,13 @@ impl fmt::Debug for Quantity {
 }
 
 impl serde::Serialize for Quantity {
+    /// The canonical form for people and API servers; elsewhere a spelling that loses nothing.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            serializer.serialize_str(&self.spelling())
+        }
     }
 }
 
@@ -707,5 +712,6 @@ impl serde::de::Visitor<'_> for QuantityVisitor {
     }
 }
 
+mod spelling;
 #[cfg(test)]
 mod tests;

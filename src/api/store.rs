@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::objects::{
     CSIDriver, CSINode, CSIStorageCapacity, DeviceClass, Namespace, Node, ObjectMeta, PersistentVolume,
@@ -78,6 +78,14 @@ macro_rules! kinds {
                 match self { $(Self::$kind(object) => &mut Arc::make_mut(object).metadata),+ }
             }
 
+            /// Writes the object's own fields, without API version and kind.
+            ///
+            /// # Errors
+            /// What the serializer says.
+            pub fn serialize_fields<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self { $(Self::$kind(object) => object.serialize(serializer)),+ }
+            }
+
             /// Reads an object whose kind is known. Kind and API version in the input are not looked at.
             ///
             /// # Errors
@@ -127,6 +135,16 @@ macro_rules! kinds {
             /// How many objects of a kind there are.
             pub fn count(&self, kind: Kind) -> usize {
                 match kind { $(Kind::$kind => self.$field.len()),+ }
+            }
+
+            /// How many objects there are.
+            pub fn len(&self) -> usize {
+                0 $(+ self.$field.len())+
+            }
+
+            /// Whether there is none.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
             }
 
             /// All objects, kind by kind, each in the order of the keys.

@@ -57,7 +57,12 @@ impl Time {
 
     /// The RFC 3339 form in UTC with whole seconds, as the API server writes `metav1.Time`.
     pub fn to_rfc3339(self) -> String {
-        match jiff::Timestamp::from_nanosecond(i128::from(self.truncate_to_second().0)) {
+        self.truncate_to_second().to_rfc3339_nanos()
+    }
+
+    /// The RFC 3339 form in UTC with as many digits behind the second as there are.
+    pub fn to_rfc3339_nanos(self) -> String {
+        match jiff::Timestamp::from_nanosecond(i128::from(self.0)) {
             Ok(timestamp) => timestamp.to_string(),
             Err(_) => String::from("-"),
         }
@@ -91,8 +96,10 @@ impl Sub for Time {
 }
 
 impl serde::Serialize for Time {
+    /// Whole seconds for people and API servers; elsewhere nothing is lost.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.to_rfc3339())
+        let is_human_readable = serializer.is_human_readable();
+        serializer.serialize_str(&if is_human_readable { self.to_rfc3339() } else { self.to_rfc3339_nanos() })
     }
 }
 
@@ -163,6 +170,14 @@ mod tests {
         let time = Time::parse_rfc3339("2026-01-01T00:00:00Z");
         assert_eq!(time.map(Time::to_rfc3339).as_deref(), Some("2026-01-01T00:00:00Z"));
         assert_eq!(Time::parse_rfc3339("yesterday"), None);
+    }
+
+    #[test]
+    fn rfc3339_with_nanoseconds_loses_nothing() {
+        for nanos in [0, 1, 1_500_000_000, 1_767_225_600_000_000_001, u64::MAX] {
+            let time = Time::from_nanos(nanos);
+            assert_eq!(Time::parse_rfc3339(&time.to_rfc3339_nanos()), Some(time));
+        }
     }
 
     #[test]

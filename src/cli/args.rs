@@ -27,6 +27,12 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// Schedules a cluster from files until nothing moves, and prints where each pod went
     Run(RunArgs),
+    /// Plays a recording and compares every decision
+    Replay(ReplayArgs),
+    /// Compares two recordings: which pods landed elsewhere and why, what each node got, how long pods waited
+    Diff(DiffArgs),
+    /// Replaces the names in a recording by pseudonyms, and proves that every decision stays
+    Redact(RedactArgs),
     /// Shows, compares or checks a KubeSchedulerConfiguration
     Config(ConfigArgs),
     /// Compares this scheduler with kube-scheduler
@@ -63,6 +69,9 @@ pub struct SandboxArgs {
     /// The cluster; the embedded sample if there is none.
     #[command(flatten)]
     pub input: InputArgs,
+    /// Whether it is recorded.
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// How the console looks.
     #[command(flatten)]
     pub console: ConsoleArgs,
@@ -74,9 +83,74 @@ pub struct RunArgs {
     /// The cluster; the embedded sample if there is none.
     #[command(flatten)]
     pub input: InputArgs,
+    /// Whether it is recorded.
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// How the result is printed
     #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
     pub output: OutputFormat,
+}
+
+/// Recording.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RecordArgs {
+    /// Records everything that happens to the scheduler into this new file (.rec, or .rec.zst for a compressed one)
+    #[arg(long = "record", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// An annotation whose text is recorded, for plugins of one's own; may be given several times
+    #[arg(long = "record-annotation", value_name = "KEY", requires = "file")]
+    pub annotations: Vec<String>,
+    /// Records pseudonyms in place of names, namespaces, labels, images and uids
+    #[arg(long, requires = "file")]
+    pub redact: bool,
+}
+
+/// `schedscope diff`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Exit codes: 0 all pods ended alike; 1 some did not; 2 a file cannot be read.")]
+pub struct DiffArgs {
+    /// How the result is printed
+    #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
+    pub output: OutputFormat,
+    /// A recording
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// Another one
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+}
+
+/// `schedscope redact`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 written; 1 written up to where the original was cut off; 2 nothing written."
+)]
+pub struct RedactArgs {
+    /// The recording
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// The new file with pseudonyms (.rec, or .rec.zst for a compressed one)
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+}
+
+/// `schedscope replay`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 every decision and every state is as recorded; 1 so it is up to where the \
+                        recording was cut off; 2 the file cannot be read, is no recording, or needs another version; \
+                        3 the replay differs; 4 the recording is damaged."
+)]
+pub struct ReplayArgs {
+    /// Plays it without a screen and compares every decision and every state
+    #[arg(long, required = true)]
+    pub check: bool,
+    /// How the result is printed
+    #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
+    pub output: OutputFormat,
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
 }
 
 /// `schedscope config`.

@@ -7,7 +7,10 @@ mod args;
 mod config;
 mod conformance;
 mod console;
+mod diff;
 mod input;
+mod redact;
+mod replay;
 mod run;
 mod sandbox;
 mod setup;
@@ -27,8 +30,16 @@ mod exit {
     pub(super) const OK: u8 = 0;
     /// It went well, but some pods are pending.
     pub(super) const PENDING: u8 = 1;
+    /// It went well, and two recordings differ.
+    pub(super) const DIFFERENT: u8 = 1;
+    /// It went well up to where the recording was cut off.
+    pub(super) const CUT: u8 = 1;
     /// What was given is wrong.
     pub(super) const WRONG: u8 = 2;
+    /// A replay differs from its recording.
+    pub(super) const DIFFERS: u8 = 3;
+    /// A recording is damaged.
+    pub(super) const DAMAGED: u8 = 4;
     /// A signal ended it: this plus the signal's number.
     pub(super) const SIGNAL: u8 = 128;
 }
@@ -40,9 +51,12 @@ mod exit {
 pub fn run() -> anyhow::Result<ExitCode> {
     let cli = Cli::parse();
     let code = match cli.command {
-        None => sandbox::run(&args::InputArgs::default(), &cli.console)?,
-        Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.console)?,
+        None => sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console)?,
+        Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.record, &sandbox.console)?,
         Some(Command::Run(run)) => run::run(&run)?,
+        Some(Command::Replay(replay)) => replay::run(&replay)?,
+        Some(Command::Diff(diff)) => diff::run(&diff)?,
+        Some(Command::Redact(redact)) => redact::run(&redact)?,
         Some(Command::Config(config)) => config::run(&config)?,
         Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
         Some(Command::Conformance(ConformanceCommand::Bench(bench))) => conformance::bench(&bench)?,

@@ -6,7 +6,8 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use super::args::{OutputFormat, RunArgs};
-use super::{exit, setup, tell};
+use super::setup::{self, Purpose, Recording};
+use super::{exit, tell};
 use crate::api::hidden::is_hidden;
 use crate::driver::runner::{PodState, RunSummary, run_to_rest};
 use crate::tui::widgets::text;
@@ -16,11 +17,13 @@ const SCHEMA: &str = "schedscope.dev/run/v1";
 
 /// Runs and prints. The answer is the exit code.
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let mut setup = setup::build(&args.input, false)?;
+    let mut setup = setup::build(&args.input, &args.record, Purpose::Result)?;
     for line in &setup.notes {
         tell(line);
     }
     let summary = run_to_rest(&mut setup.simulator);
+    setup.simulator.finish_recording("at rest");
+    setup.recorder.map(Recording::finish).transpose()?;
     let text = match args.output {
         OutputFormat::Table => table(&summary),
         OutputFormat::Json => json(&summary)?,

@@ -2,23 +2,27 @@
 
 use anyhow::Context as _;
 
-use super::args::{ConsoleArgs, InputArgs};
-use super::{console, exit, setup};
+use super::args::{ConsoleArgs, InputArgs, RecordArgs};
+use super::setup::{self, Purpose, Recording};
+use super::{console, exit};
 use crate::driver::session::spawn_sandbox;
 use crate::tui::{self, ExitReason, terminal};
 
 /// Opens the console. The answer is the exit code.
-pub(super) fn run(input: &InputArgs, console: &ConsoleArgs) -> anyhow::Result<u8> {
+pub(super) fn run(input: &InputArgs, record: &RecordArgs, console: &ConsoleArgs) -> anyhow::Result<u8> {
     // Everything that can be wrong is found before the terminal is touched.
     let options = console::options(console)?;
-    let setup = setup::build(input, true)?;
+    let setup = setup::build(input, record, Purpose::Console)?;
     terminal::check().map_err(|error| console::explain(&error))?;
     console::start_log(console, &options.log)?;
     for line in &setup.notes {
         tracing::info!(target: "load", "{line}");
     }
     let session = spawn_sandbox(setup.simulator, setup.source).context("starting the session")?;
-    match tui::run(session, options).map_err(|error| console::explain(&error))? {
+    let reason = tui::run(session, options).map_err(|error| console::explain(&error));
+    // The session has gone with the console, and with it what it had to tell the recorder.
+    setup.recorder.map(Recording::finish).transpose()?;
+    match reason? {
         ExitReason::Quit | ExitReason::TerminalGone => Ok(exit::OK),
         ExitReason::Signal(number) => Ok(exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))),
     }

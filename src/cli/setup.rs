@@ -5,21 +5,23 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 
-use super::args::InputArgs;
-use super::{config, input};
+use super::args::{InputArgs, RecordArgs};
+use super::{config, input, tell};
 use crate::api::manifest::load;
-use crate::api::{Str, Time};
+use crate::api::time::human_duration;
+use crate::api::{Duration, Str, Time};
 use crate::config::{Gate, SchedulerConfig};
 use crate::driver::extender::HttpTransport;
+use crate::driver::recorder::{Recorder, RecorderOptions, RecordingTap};
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Controllers;
 use crate::driver::sandbox::controllers::device_drivers::DeviceDrivers;
 use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
-use crate::driver::sandbox::unbuilt;
 use crate::framework::extender::Extender;
 use crate::framework::runtime::build_profiles;
 use crate::plugins::registry::in_tree_registry;
+use crate::recording::{Compression, Header, Slim};
 use crate::scheduler::{QueueOptions, SchedulerOptions};
 
 /// Where simulated time begins: a round date, so that two runs of one cluster are alike.
@@ -33,10 +35,44 @@ pub(super) struct Setup {
     pub source: Str,
     /// What is to be told about what was read.
     pub notes: Vec<String>,
+    /// The recording, if there is to be one.
+    pub recorder: Option<Recording>,
+}
+
+/// What a sandbox is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A person looks at it, so evidence is kept. The console answers signals.
+    Console,
+    /// Its result is printed.
+    Result,
+}
+
+/// A recording that is being written.
+#[derive(Debug)]
+pub(super) struct Recording {
+    recorder: Recorder,
+    file: PathBuf,
+}
+
+impl Recording {
+    /// Waits until everything is written, and tells what was.
+    pub fn finish(self) -> anyhow::Result<()> {
+        let file = self.file.display();
+        let stats = self.recorder.finish().with_context(|| file.to_string())?;
+        let waited = if stats.waits == 0 {
+            String::new()
+        } else {
+            let waited = human_duration(Duration::from_nanos(stats.waited_ns));
+            format!("; waited {} times for the file, {waited} in all", stats.waits)
+        };
+        tell(&format!("recorded {} inputs to {file}{waited}", stats.inputs));
+        Ok(())
+    }
 }
 
 /// Builds the sandbox that the arguments describe; the embedded sample without any.
-pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup> {
+pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> anyhow::Result<Setup> {
     let configuration = read_configuration(args)?;
     let (sources, name) = if args.filenames.is_empty() {
         (vec![sample::source()], Str::from("sample"))
@@ -51,14 +87,31 @@ pub(super) fn build(args: &InputArgs, is_tracing: bool) -> anyhow::Result<Setup>
     }
     let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
     let mut notes = report.notes();
-    notes.extend(unbuilt::notes(api.objects(), &configuration.gates));
     notes.extend(configuration_notes(&configuration));
+    let gates = configuration.gates;
+    let extenders = Extender::all_from_config(&configuration.extenders);
+    let options = SchedulerOptions {
+        seed: args.seed,
+        percentage_of_nodes_to_score: configuration.percentage_of_nodes_to_score,
+        queue: QueueOptions {
+            pod_initial_backoff: configuration.pod_initial_backoff,
+            pod_max_backoff: configuration.pod_max_backoff,
+            pop_from_backoff_q: gates.is_enabled(Gate::SchedulerPopFromBackoffQ),
+            ..QueueOptions::default()
+        },
+        extenders,
+        is_batching: gates.is_enabled(Gate::OpportunisticBatching),
+        gates,
+        is_tracing: purpose == Purpose::Console,
+        ..SchedulerOptions::default()
+    };
+    let (recorder, tap) = start_recording(record, &configuration, &options, &name, purpose)?.unzip();
     let controllers = controllers(args)?;
-    let mut simulator = simulator(&configuration, args.seed, is_tracing, api)?;
+    let mut simulator = simulator(&configuration, options, api, tap)?;
     if let Some(controllers) = controllers {
         simulator = simulator.with_controllers(controllers);
     }
-    Ok(Setup { simulator, source: name, notes })
+    Ok(Setup { simulator, source: name, notes, recorder })
 }
 
 /// The configuration that the arguments name, for the plugins that are there.
@@ -99,35 +152,39 @@ fn configuration_notes(configuration: &SchedulerConfig) -> Vec<String> {
     notes
 }
 
+/// Begins the recording, if one is wanted.
+fn start_recording(
+    args: &RecordArgs,
+    configuration: &SchedulerConfig,
+    options: &SchedulerOptions,
+    source: &str,
+    purpose: Purpose,
+) -> anyhow::Result<Option<(Recording, RecordingTap)>> {
+    let Some(file) = &args.file else { return Ok(None) };
+    let header = Header::new(configuration, options, START, source).context("recording")?;
+    let recorder_options = RecorderOptions {
+        compression: Compression::of_name(&file.to_string_lossy()),
+        slim: Slim { kept_annotations: args.annotations.iter().cloned().collect() },
+        ends_program_on_signal: purpose == Purpose::Result,
+        redact_with: args.redact.then(in_tree_registry),
+        ..RecorderOptions::default()
+    };
+    let (recorder, tap) = Recorder::create(file, &header, recorder_options)?;
+    Ok(Some((Recording { recorder, file: file.clone() }, tap)))
+}
+
 fn simulator(
     configuration: &SchedulerConfig,
-    seed: u64,
-    is_tracing: bool,
+    options: SchedulerOptions,
     api: SandboxApi,
+    recording: Option<RecordingTap>,
 ) -> anyhow::Result<Simulator> {
-    let gates = configuration.gates;
-    let profiles = build_profiles(&configuration.profiles, &in_tree_registry(), &gates)
+    let profiles = build_profiles(&configuration.profiles, &in_tree_registry(), &configuration.gates)
         .context("building the profiles")?
         .into_values()
         .collect();
-    let extenders = Extender::all_from_config(&configuration.extenders);
-    let transport = HttpTransport::new(&extenders)?;
-    let options = SchedulerOptions {
-        seed,
-        percentage_of_nodes_to_score: configuration.percentage_of_nodes_to_score,
-        queue: QueueOptions {
-            pod_initial_backoff: configuration.pod_initial_backoff,
-            pod_max_backoff: configuration.pod_max_backoff,
-            pop_from_backoff_q: gates.is_enabled(Gate::SchedulerPopFromBackoffQ),
-            ..QueueOptions::default()
-        },
-        extenders,
-        is_batching: gates.is_enabled(Gate::OpportunisticBatching),
-        gates,
-        is_tracing,
-        ..SchedulerOptions::default()
-    };
-    Ok(Simulator::new(profiles, options, api, START)
+    let transport = HttpTransport::new(&options.extenders)?;
+    Ok(Simulator::recorded(profiles, options, api, START, recording)
         .context("building the scheduler")?
         .with_transport(Arc::new(transport)))
 }

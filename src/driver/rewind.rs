@@ -66,6 +66,11 @@ impl Rewind {
         }
     }
 
+    /// Ends the recording, if there is one. A look into an attempt that is known as a whole is no part of it.
+    pub fn finish_recording(&mut self, reason: &str) {
+        self.history.machine_mut().finish_recording(reason);
+    }
+
     /// Where it stands.
     pub fn moment(&self) -> Moment {
         let start = self.history.start();

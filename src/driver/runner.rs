@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::api::{NamespacedName, Str, Uid};
 
+use super::sandbox::controllers::Journal;
 use super::sandbox::simulator::Simulator;
 
 /// How one pod ended.
@@ -153,6 +154,8 @@ struct Movement {
     bound: u64,
     preempted: u64,
     n_pods: usize,
+    /// What controllers have brought forward.
+    n_progress: u64,
 }
 
 impl Movement {
@@ -162,6 +165,7 @@ impl Movement {
             bound: counts.bound,
             preempted: counts.preempted,
             n_pods: simulator.api().objects().pods.len(),
+            n_progress: simulator.controllers().map_or(0, Journal::n_progress),
         }
     }
 }

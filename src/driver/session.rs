@@ -108,6 +108,8 @@ pub enum Edit {
 pub enum SessionCommand {
     /// Does the next phase of the attempt, or begins one.
     StepPhase,
+    /// Does the trial of a pod group in one placement, or the next step of its cycle; else the next phase.
+    StepPlacement,
     /// Does the rest of the attempt with its binding cycle, or a whole one.
     StepCycle,
     /// Goes on until a pod is bound or rejected, moving time where nothing else can happen.
@@ -246,7 +248,10 @@ pub fn spawn_sandbox(simulator: Simulator, source: Str) -> std::io::Result<Sessi
     let (views, view_receiver) = watch::channel(Arc::new(session_view(&stepper, &source, None)));
     std::thread::Builder::new().name("session".to_owned()).spawn(move || {
         let mut last_stepper = stepper;
-        let outcome = catch_unwind(AssertUnwindSafe(|| run(&mut last_stepper, &commands, &views, &source)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            run(&mut last_stepper, &commands, &views, &source);
+            last_stepper.finish_recording("the session was closed");
+        }));
         if let Err(panic) = outcome {
             let text = panic_text(panic.as_ref());
             tracing::error!(target: "session", "the session has ended with a panic: {text}");
@@ -275,6 +280,7 @@ fn run(
 ) {
     let mut last_tick = Instant::now();
     let mut last_view = Instant::now();
+    let mut n_told = 0;
     loop {
         let received = match stepper.next_tick() {
             None => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -304,12 +310,27 @@ fn run(
         let wall = tick_start.duration_since(last_tick);
         last_tick = tick_start;
         stepper.tick(wall, || tick_start.elapsed() >= VIEW_INTERVAL);
+        n_told = tell_of_deeds(stepper.simulator(), n_told);
         let is_paused = stepper.run_state() == RunState::Paused;
         if has_command || is_paused || last_view.elapsed() >= VIEW_INTERVAL {
             last_view = Instant::now();
             views.send_replace(Arc::new(session_view(stepper, source, None)));
         }
     }
+}
+
+/// Writes what the controllers have done since the first so many deeds into the log. The answer is how many there are
+/// now: fewer, where the sandbox was taken back.
+fn tell_of_deeds(simulator: &Simulator, n_told: u64) -> u64 {
+    let Some(journal) = simulator.controllers() else { return n_told };
+    for deed in journal.since(n_told) {
+        if deed.is_warning {
+            tracing::warn!(target: "sandbox", "{deed}");
+        } else {
+            tracing::info!(target: "sandbox", "{deed}");
+        }
+    }
+    journal.n_deeds()
 }
 
 fn session_view(stepper: &Stepper, source: &Str, failure: Option<Str>) -> SessionView {

@@ -15,6 +15,7 @@ const N_VICTIMS_NAMED: usize = 3;
 pub fn verdict_so_far(trace: &CycleTrace) -> String {
     match &trace.outcome {
         CycleOutcome::InProgress => so_far(trace),
+        CycleOutcome::Tried { node } => format!("fits on {node}, if enough of its group do"),
         CycleOutcome::Waiting { node } => {
             let holders: Vec<&str> = trace
                 .permit

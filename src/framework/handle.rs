@@ -11,6 +11,7 @@ use crate::api::{NamespacedName, ObjectStore, Rng, Str, Time, Uid};
 
 use super::answers::{Answer, Answers, Question};
 use super::api_write::{ApiWrite, WriteResult};
+use super::cycle_state::CycleState;
 use super::extender::{Extender, ExtenderAnswer, ExtenderCall};
 use super::plugin_state::{ObjectChange, PluginState, PluginStates};
 use super::pod_group::PodGroupStates;
@@ -120,6 +121,8 @@ pub struct Handle<'a> {
     pub nominator: &'a dyn PodNominator,
     /// How far the pods of each group have come; empty unless the gate GenericWorkload is on.
     pub pod_groups: &'a PodGroupStates,
+    /// The pods of the group whose cycle runs, with those that its trial has assumed so far.
+    pub snapshot_pod_groups: &'a PodGroupStates,
     /// The profile's framework, for plugins that run other plugins.
     pub framework: &'a Framework,
     /// The pods that wait at Permit.
@@ -170,6 +173,11 @@ impl Handle<'_> {
     /// Changes a state that a plugin keeps. Absent if none of that type was added.
     pub fn change_state<T: PluginState, R>(&self, change: impl FnOnce(&mut T) -> R) -> Option<R> {
         self.states.change(change)
+    }
+
+    /// The pod groups as the attempt of `state` sees them: within the cycle of a group with what its trial has assumed.
+    pub fn pod_groups_in(&self, state: &CycleState) -> &PodGroupStates {
+        if state.is_pod_group_cycle { self.snapshot_pod_groups } else { self.pod_groups }
     }
 
     /// Asks for a deed.

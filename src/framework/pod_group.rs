@@ -3,7 +3,7 @@
 //!
 //! Mirrors `pkg/scheduler/backend/cache/podgroupstate.go` and `PodGroupInfo`, `Placement` and `PodGroupAssignments`
 //! of `staging/src/k8s.io/kube-scheduler/framework/types.go` (KEP-4671). The core keeps the states while the gate
-//! GenericWorkload is on. Not here: the scheduling cycle of a whole group.
+//! GenericWorkload is on. Not here: the scheduling cycle of a whole group, which is the scheduler's.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +28,8 @@ pub enum PodGroupStage {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct PodGroupState {
     pods: BTreeMap<Uid, (PodGroupStage, Arc<Pod>)>,
+    /// Which pod came when.
+    arrivals: BTreeMap<Uid, u64>,
 }
 
 impl PodGroupState {
@@ -51,6 +53,11 @@ impl PodGroupState {
         self.pods.values().filter(move |(stage, _)| *stage == wanted).map(|(_, pod)| pod)
     }
 
+    /// The place of a pod in the order in which pods of groups came; the last one if it is unknown.
+    pub fn arrival(&self, uid: &Uid) -> u64 {
+        self.arrivals.get(uid).copied().unwrap_or(u64::MAX)
+    }
+
     fn put(&mut self, stage: PodGroupStage, pod: Arc<Pod>) {
         self.pods.insert(pod.uid().clone(), (stage, pod));
     }
@@ -60,6 +67,7 @@ impl PodGroupState {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct PodGroupStates {
     groups: BTreeMap<NamespacedName, PodGroupState>,
+    n_arrived: u64,
 }
 
 fn group_of(pod: &Pod) -> Option<NamespacedName> {
@@ -77,10 +85,21 @@ impl PodGroupStates {
         self.groups.get(&key).ok_or_else(|| format!("pod group state not found for pod group {key}"))
     }
 
+    /// The state of that group alone, as it is now: what the cycle of a group sees and changes.
+    pub fn snapshot_of(&self, namespace: &Str, name: &Str) -> Self {
+        let key = NamespacedName { namespace: namespace.clone(), name: name.clone() };
+        let group = self.groups.get(&key).map(|group| (key, group.clone()));
+        Self { groups: group.into_iter().collect(), n_arrived: self.n_arrived }
+    }
+
     /// A pod came or changed; whether it is assigned, it says itself. One that is assumed stays so until it is.
     pub fn put(&mut self, pod: &Arc<Pod>) {
         let Some(key) = group_of(pod) else { return };
         let group = self.groups.entry(key).or_default();
+        if !group.arrivals.contains_key(pod.uid()) {
+            self.n_arrived += 1;
+            group.arrivals.insert(pod.uid().clone(), self.n_arrived);
+        }
         if pod.is_assigned() {
             group.put(PodGroupStage::Assigned, Arc::clone(pod));
         } else if group.pods.get(pod.uid()).is_none_or(|(stage, _)| *stage != PodGroupStage::Assumed) {
@@ -93,6 +112,7 @@ impl PodGroupStates {
         let Some(key) = group_of(pod) else { return };
         let Some(group) = self.groups.get_mut(&key) else { return };
         group.pods.remove(pod.uid());
+        group.arrivals.remove(pod.uid());
         if group.pods.is_empty() {
             self.groups.remove(&key);
         }
@@ -119,7 +139,7 @@ impl PodGroupStates {
 
 impl Digestible for PodGroupStates {
     fn digest(&self, digest: &mut Digest) {
-        digest.len(self.groups.len());
+        digest.len(self.groups.len()).u64(self.n_arrived);
         for (key, group) in &self.groups {
             digest.str(&key.namespace).str(&key.name).len(group.pods.len());
             for (uid, (stage, _)) in &group.pods {

@@ -3,7 +3,7 @@
 //! Plain shared data: the cache brings it up to date between cycles, plugins read it. Mirrors
 //! `pkg/scheduler/backend/cache/snapshot.go`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::api::objects::Node;
 use crate::api::{NamespacedName, Str};
 
+use super::affinity_terms::PodAffinityTerms;
 use super::node_info::NodeInfo;
 use super::pod_index::PodIndex;
 use super::topology::Domains;
@@ -22,7 +23,16 @@ pub struct Snapshot {
     nodes: Vec<Arc<NodeInfo>>,
     index: Arc<BTreeMap<Str, usize>>,
     generation: u64,
+    lists: Option<Arc<NodeLists>>,
     derived: Derived,
+}
+
+/// Which nodes had pods of some kinds when the nodes were looked at, by position.
+#[derive(Clone, Debug)]
+struct NodeLists {
+    with_affinity: Vec<bool>,
+    with_required_anti_affinity: Vec<bool>,
+    used_claims: BTreeSet<NamespacedName>,
 }
 
 /// What follows from the nodes and is kept at hand once somebody has asked for it. A copy of a snapshot starts
@@ -97,7 +107,7 @@ impl Snapshot {
     /// A snapshot of these nodes, in this order.
     pub fn new(nodes: Vec<Arc<NodeInfo>>) -> Self {
         let index = nodes.iter().enumerate().map(|(i, node)| (node.name().clone(), i)).collect();
-        Self { nodes, index: Arc::new(index), generation: 0, derived: Derived::default() }
+        Self { nodes, index: Arc::new(index), generation: 0, lists: None, derived: Derived::default() }
     }
 
     /// The nodes, in the order in which a cycle visits them.
@@ -160,8 +170,41 @@ impl Snapshot {
         self.derived.pods.get_or_init(|| PodIndex::new(&self.nodes))
     }
 
+    /// From now on the lists of nodes that have pods with affinity, and that of used claims, stay as they are, whatever
+    /// is put onto nodes in thought: kube-scheduler makes them when it looks at the nodes, and a group's trial changes
+    /// nodes alone.
+    pub fn keep_lists(&mut self) {
+        let has = |node: &Arc<NodeInfo>, is_meant: fn(&PodAffinityTerms) -> bool| {
+            node.pods().iter().any(|info| info.affinity.as_deref().is_some_and(is_meant))
+        };
+        let with_affinity = self.nodes.iter().map(|node| has(node, |_| true)).collect();
+        let is_anti = |terms: &PodAffinityTerms| !terms.required_anti_affinity.is_empty();
+        let with_required_anti_affinity = self.nodes.iter().map(|node| has(node, is_anti)).collect();
+        let used_claims = self.nodes.iter().flat_map(|node| node.claims()).cloned().collect();
+        self.lists = Some(Arc::new(NodeLists { with_affinity, with_required_anti_affinity, used_claims }));
+    }
+
+    /// The lists follow the nodes again.
+    pub fn release_lists(&mut self) {
+        self.lists = None;
+    }
+
+    /// Whether the node at a position is on the list of those that have pods with affinity, by position; absent if the
+    /// list is what the nodes say (`HavePodsWithAffinityList`).
+    pub fn list_with_affinity(&self) -> Option<&[bool]> {
+        self.lists.as_ref().map(|lists| lists.with_affinity.as_slice())
+    }
+
+    /// The same for pods with required anti-affinity (`HavePodsWithRequiredAntiAffinityList`).
+    pub fn list_with_required_anti_affinity(&self) -> Option<&[bool]> {
+        self.lists.as_ref().map(|lists| lists.with_required_anti_affinity.as_slice())
+    }
+
     /// Whether a pod on a node refers to that claim by name (`IsPVCUsedByPods`).
     pub fn is_claim_used(&self, claim: &NamespacedName) -> bool {
+        if let Some(lists) = &self.lists {
+            return lists.used_claims.contains(claim);
+        }
         let claims = self.derived.claims.get_or_init(|| {
             let mut claims = FxHashMap::default();
             for claim in self.nodes.iter().flat_map(|node| node.claims()) {

@@ -87,6 +87,7 @@ impl TestWorld {
             objects: &self.objects,
             nominator: self.nominator.as_ref(),
             pod_groups: &self.pod_groups,
+            snapshot_pod_groups: &self.pod_groups,
             framework: &self.framework,
             waiting_pods: &self.waiting_pods,
             preemption: &self.preemption,

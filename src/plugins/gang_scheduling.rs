@@ -1,8 +1,8 @@
 //! GangScheduling: of a group of pods that run all or none, none is tried before enough of them are there, and none is
 //! bound before enough of them have found a place (KEP-4671). Behind the gate of that name, off by default.
 //!
-//! Follows `plugins/gangscheduling/gangscheduling.go`. Upstream finds the places of a whole group in one scheduling
-//! cycle; without that cycle each pod is scheduled by itself, and Permit alone holds it until its group is complete.
+//! Follows `plugins/gangscheduling/gangscheduling.go`. The places of a whole group are found in one scheduling cycle;
+//! Permit says in the trial whether they are enough, and holds each pod afterwards until all others have theirs.
 
 use std::sync::Arc;
 
@@ -67,7 +67,13 @@ impl PreEnqueuePlugin for GangScheduling {
 }
 
 impl PermitPlugin for GangScheduling {
-    fn permit(&self, handle: &Handle<'_>, _: &mut CycleState, pod: &PodInfo, _: &Str) -> (Status, Duration) {
+    fn permit(
+        &self,
+        handle: &Handle<'_>,
+        cycle_state: &mut CycleState,
+        pod: &PodInfo,
+        _: &Str,
+    ) -> (Status, Duration) {
         let at_once = |status| (status, Duration::ZERO);
         let Some(name) = pod.pod.pod_group_name() else { return at_once(Status::SUCCESS) };
         let namespace = &pod.pod.metadata.namespace;
@@ -77,7 +83,7 @@ impl PermitPlugin for GangScheduling {
             )));
         };
         let Some(min_count) = group.gang_min_count() else { return at_once(Status::SUCCESS) };
-        let state = match handle.pod_groups.get(namespace, name) {
+        let state = match handle.pod_groups_in(cycle_state).get(namespace, name) {
             Ok(state) => state,
             Err(error) => return at_once(Status::error(error)),
         };

@@ -30,7 +30,7 @@ impl PlacementScorePlugin for PodGroupPodsCount {
         group: &PodGroupInfo,
         assignments: &PodGroupAssignments,
     ) -> Result<i64, Status> {
-        let state = handle.pod_groups.get(&group.namespace, &group.name).map_err(Status::error)?;
+        let state = handle.snapshot_pod_groups.get(&group.namespace, &group.name).map_err(Status::error)?;
         let count = state.scheduled_pods_count() + assignments.proposed.len();
         Ok(i64::try_from(count).unwrap_or(i64::MAX))
     }

@@ -63,7 +63,7 @@ impl PlacementGeneratePlugin for TopologyPlacement {
             return Err(Status::error(format!("podgroup.scheduling.k8s.io {:?} not found", group.name)));
         };
         let Some(topology_key) = object.topology_key() else { return Ok(vec![parent.clone()]) };
-        let state = handle.pod_groups.get(&group.namespace, &group.name).map_err(Status::error)?;
+        let state = handle.snapshot_pod_groups.get(&group.namespace, &group.name).map_err(Status::error)?;
         let required = domain_of_pods(handle, topology_key, state.scheduled_pods()).map_err(|error| {
             Status::error(format!("cannot determine domain for already scheduled pods: {error}"))
         })?;

@@ -52,6 +52,7 @@ impl<'a> Judge<'a> {
     /// Whether it is an update of another waiting pod, which says nothing about this one.
     pub(super) fn is_update_of_other(&self, info: &QueuedPodInfo) -> bool {
         self.event.resource == EventResource::UnschedulablePod
+            && self.old.is_some()
             && matches!(self.new, Some(Object::Pod(pod)) if pod.uid() != info.uid())
     }
 

@@ -18,6 +18,7 @@ mod judge;
 mod move_log;
 mod nominator;
 mod pending;
+mod pod_groups;
 mod scheduling_queue;
 mod sorted_pods;
 #[cfg(test)]
@@ -48,6 +49,9 @@ pub struct QueueOptions {
     /// Whether backoffQ is popped when activeQ is empty, and backoff therefore counted in whole seconds
     /// (`SchedulerPopFromBackoffQ`).
     pub pop_from_backoff_q: bool,
+    /// Whether pods of groups are scheduled together (`GenericWorkload`): a member that comes back waits for the end of
+    /// its backoff and for nothing else.
+    pub has_pod_groups: bool,
 }
 
 impl Default for QueueOptions {
@@ -57,6 +61,7 @@ impl Default for QueueOptions {
             pod_max_backoff: Duration::from_secs(10),
             pod_max_in_unschedulable_pods_duration: Duration::from_secs(5 * 60),
             pop_from_backoff_q: true,
+            has_pod_groups: false,
         }
     }
 }

@@ -3,18 +3,20 @@
 //! Mirrors `pkg/scheduler/backend/queue/nominator.go`. A nomination can be in memory before the API has it, and a
 //! pod's `status.nominatedNodeName` can be newer than the one here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::api::objects::Pod;
 use crate::api::{Digest, Digestible, ObjectStore, Str, Uid};
-use crate::framework::{NominatingInfo, PodInfo, PodNominator};
+use crate::framework::{NominatingInfo, PodInfo, PodNominator, PodResources};
 
 /// The nominated pods by node.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Nominator {
     pods_by_node: BTreeMap<Str, Vec<Arc<PodInfo>>>,
     node_by_pod: BTreeMap<Uid, Str>,
+    /// The members of the pod group whose cycle runs. Being in no queue, they are known by name alone.
+    in_flight: BTreeSet<Uid>,
 }
 
 /// What an operation of the queue means for the nominations, in order. Give it to [`Nominator::apply`].
@@ -74,7 +76,25 @@ impl Nominator {
             return;
         }
         self.node_by_pod.insert(pod_info.uid().clone(), node_name.clone());
+        let is_in_flight = self.in_flight.contains(pod_info.uid());
+        let pod_info = if is_in_flight { Arc::new(bare(&pod_info)) } else { pod_info };
         self.pods_by_node.entry(node_name).or_default().push(pod_info);
+    }
+
+    /// The cycle of a pod group begins: kube-scheduler looks nominated pods up in its queues, so that those of its
+    /// members that are nominated count as pods without requests, labels or priority.
+    pub fn know_by_name(&mut self, members: impl Iterator<Item = Uid>) {
+        self.in_flight = members.collect();
+        for pod_info in self.pods_by_node.values_mut().flatten() {
+            if self.in_flight.contains(pod_info.uid()) {
+                *pod_info = Arc::new(bare(pod_info));
+            }
+        }
+    }
+
+    /// The members go back to the queue, or on their way.
+    pub fn know_again(&mut self) {
+        self.in_flight.clear();
     }
 
     /// Puts a newer version of a pod in. A nomination that neither version has in its status was made in memory
@@ -121,6 +141,15 @@ impl Nominator {
     pub fn is_empty(&self) -> bool {
         self.node_by_pod.is_empty()
     }
+}
+
+/// What is left of a pod of which only the name is known.
+fn bare(pod_info: &PodInfo) -> PodInfo {
+    let mut pod = Pod::default();
+    pod.metadata.namespace = pod_info.pod.metadata.namespace.clone();
+    pod.metadata.name = pod_info.pod.metadata.name.clone();
+    pod.metadata.uid = pod_info.uid().clone();
+    PodInfo { pod: Arc::new(pod), resources: PodResources::default(), affinity: None, claims: Vec::new() }
 }
 
 impl PodNominator for Nominator {

@@ -1,7 +1,7 @@
 //! The queue as a whole: what each operation does to a pod.
 //!
 //! Mirrors `pkg/scheduler/backend/queue/scheduling_queue.go` with queueing hints, which have been locked on since
-//! v1.34. Not here: pod groups, metrics, and waiting for a pod to come.
+//! v1.34. Not here: metrics, and waiting for a pod to come.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -178,7 +178,7 @@ impl SchedulingQueue {
         }
     }
 
-    fn activate_one(&mut self, env: &QueueEnv<'_>, key: &NamespacedName) -> bool {
+    pub(super) fn activate_one(&mut self, env: &QueueEnv<'_>, key: &NamespacedName) -> bool {
         let (info, is_from_backoff) = match self.unschedulable.get(key) {
             Some(info) => (Arc::clone(info), false),
             None => match self.backoff.remove(key) {
@@ -260,7 +260,7 @@ impl SchedulingQueue {
 
     /// What the events that came while the pod was in flight do to it.
     fn strategy_for_in_flight(&mut self, env: &QueueEnv<'_>, info: &QueuedPodInfo) -> QueueingStrategy {
-        if !has_rejectors(info) {
+        if !has_rejectors(info) || self.returns_by_backoff_alone(info) {
             return QueueingStrategy::AfterBackoff;
         }
         let Some(events) = self.active.cluster_events_for_pod(info.uid()) else {
@@ -488,7 +488,7 @@ impl SchedulingQueue {
         }
     }
 
-    fn forget_key(&mut self, uid: &Uid) {
+    pub(super) fn forget_key(&mut self, uid: &Uid) {
         if self.keys.contains_key(uid) {
             Arc::make_mut(&mut self.keys).remove(uid);
         }

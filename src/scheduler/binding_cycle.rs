@@ -81,6 +81,9 @@ impl Scheduler {
 
     /// Lets every binding cycle that nobody steps go as far as it can.
     pub(super) fn run_binding_cycles(&mut self) {
+        if self.group.is_some() {
+            return;
+        }
         loop {
             let uids: Vec<Uid> = self
                 .binding_cycles
@@ -556,10 +559,15 @@ impl Scheduler {
         node: Str,
         waits: BTreeMap<Str, Duration>,
     ) {
+        // A driver that ends waits by its own time counts them by that, too.
+        let since = match self.options.turns {
+            Turns::AtOnce => self.world.now,
+            Turns::OnCommand => self.timeouts_seen,
+        };
         self.world.waiting_pods.add(WaitingPod {
             pod_info,
             node_name: node,
-            since: self.world.now,
+            since,
             pending_plugins: waits,
             signal: None,
         });

@@ -41,6 +41,10 @@ pub(super) struct Cycle {
     pub assumed: Option<Arc<PodInfo>>,
     /// Whether the binding cycle waits for a person to step it.
     pub is_stepped: bool,
+    /// Where the nodes are that may be looked at, if these are not all (the placement of a pod group).
+    pub placement: Option<Arc<[usize]>>,
+    /// The chosen node as it was, while the pod is assumed in the snapshot alone.
+    pub node_before: Option<Arc<NodeInfo>>,
     /// The evidence, if somebody wants it.
     pub trace: Option<Box<CycleTrace>>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::api::objects::{Pod, PodCondition};
+use crate::api::objects::{Condition, Pod, PodCondition, PodGroup};
 use crate::api::{NamespacedName, Str, Uid};
 use crate::framework::ApiWrite;
 use crate::framework::extender::ExtenderCall;
@@ -48,6 +48,15 @@ pub enum EffectKind {
         nominated_node_name: Option<Str>,
         /// The pod as the scheduler knows it: the patch is what is to be different from it.
         base: Arc<Pod>,
+    },
+    /// PATCH the status of the pod group.
+    PatchPodGroupStatus {
+        /// The group.
+        pod_group: NamespacedName,
+        /// The condition to set.
+        condition: Condition,
+        /// The group as the scheduler knows it, against which the change is made.
+        base: Arc<PodGroup>,
     },
     /// DELETE the pod to make room for another one.
     DeletePod {

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::pod_group_trace::GroupTrace;
 use super::trace::CycleTrace;
 use super::view::{CycleSummary, ObjectEvent, QueueMoveLine};
 
@@ -18,6 +19,8 @@ pub(super) struct Journal {
     pub moves: Arc<VecDeque<QueueMoveLine>>,
     /// The last attempt that has left the scheduling cycle.
     pub last_trace: Option<Arc<CycleTrace>>,
+    /// The last cycle of a pod group that is over.
+    pub last_group: Option<Arc<GroupTrace>>,
     /// How many moves there have been.
     pub n_moves: u64,
     /// Lines let go.

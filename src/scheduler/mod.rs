@@ -25,7 +25,10 @@ mod failure;
 pub mod input;
 mod journal;
 mod pending;
+mod pod_group_cycle;
+pub mod pod_group_trace;
 mod preemption;
+mod preemptor;
 mod questions;
 mod schedule_one;
 pub mod trace;
@@ -41,7 +44,7 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Digest, Digestible, ObjectStore, Str, Time, Uid};
 use crate::cache::Cache;
-use crate::config::FeatureGates;
+use crate::config::{FeatureGates, Gate};
 use crate::framework::extender::Extender;
 use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
@@ -55,7 +58,10 @@ use effect::{Effect, EffectId, EffectKind};
 use input::{Command, Input};
 use journal::Journal;
 use pending::PendingEffect;
+use pod_group_cycle::GroupCycle;
+pub use pod_group_cycle::GroupDeed;
 use preemption::PreemptionRun;
+use preemptor::Preemptor;
 use trace::CycleOutcome;
 use turns::{Strand, Turns};
 use view::{Counts, CycleSummary, ObjectEvent, QueueMoveLine};
@@ -77,6 +83,9 @@ pub struct SchedulerOptions {
     pub extenders: Vec<Extender>,
     /// Whether the ranking of one attempt may serve the next pod (`OpportunisticBatching`).
     pub is_batching: bool,
+    /// Whether pods of groups are scheduled together under the gate GenericWorkload. Without it each is tried by itself,
+    /// which tells what plugins say of one pod.
+    pub is_grouping: bool,
     /// The feature gates, for what the core itself decides by them; plugins are made with them.
     pub gates: FeatureGates,
     /// How ties end.
@@ -97,6 +106,7 @@ impl Default for SchedulerOptions {
             queue: QueueOptions::default(),
             extenders: Vec::new(),
             is_batching: true,
+            is_grouping: true,
             gates: FeatureGates::default(),
             tie_break: TieBreak::Random,
             parallelism: PARALLELISM,
@@ -130,6 +140,8 @@ pub struct Scheduler {
     next_start_node_index: usize,
     batches: BTreeMap<Str, Batch>,
     cycle: Option<Cycle>,
+    /// The cycle of a pod group; the attempts of its members are `cycle` while their trial goes on.
+    group: Option<Box<GroupCycle>>,
     /// The attempt under way, if it waits until room is made for its pod.
     suspended: Option<Suspended>,
     /// The questions that the attempt under way waits for, each with its answer once that has come.
@@ -174,7 +186,9 @@ impl Scheduler {
             }
         }
         let queue_sort = queue_sort.ok_or(SchedulerError::NoProfile)?;
-        let mut queue = SchedulingQueue::new(options.queue.clone(), queue_sort);
+        let has_pod_groups = options.is_grouping && options.gates.is_enabled(Gate::GenericWorkload);
+        let queue_options = QueueOptions { has_pod_groups, ..options.queue.clone() };
+        let mut queue = SchedulingQueue::new(queue_options, queue_sort);
         queue.set_move_log_level(move_log_level(options.is_tracing));
         Ok(Self {
             world: World::new(
@@ -190,6 +204,7 @@ impl Scheduler {
             next_start_node_index: 0,
             batches: BTreeMap::new(),
             cycle: None,
+            group: None,
             suspended: None,
             questions: BTreeMap::new(),
             is_driving: false,
@@ -225,6 +240,7 @@ impl Scheduler {
             Input::Timeout => self.timeouts_seen = self.world.now,
             Input::Command(command) => self.command(command),
         }
+        self.go_on_with_group();
         match self.options.turns {
             Turns::AtOnce => {
                 self.go_on(&Strand::BackoffFlush);
@@ -260,14 +276,22 @@ impl Scheduler {
 
     /// Whether an attempt can be made: one is under way, or a pod can be popped.
     pub fn can_schedule(&self) -> bool {
-        self.questions.is_empty()
-            && self.suspended.is_none()
-            && (self.cycle.is_some() || self.queue.can_pop())
+        !self.is_waiting_in_cycle() && (self.is_in_cycle() || self.queue.can_pop())
     }
 
     /// Whether an attempt has begun and not left the scheduling cycle.
     pub fn is_in_cycle(&self) -> bool {
-        self.cycle.is_some() || self.suspended.is_some()
+        self.cycle.is_some() || self.suspended.is_some() || self.group.is_some()
+    }
+
+    /// Whether the attempt under way belongs to the cycle of a pod group.
+    pub fn is_in_group_cycle(&self) -> bool {
+        self.group.is_some()
+    }
+
+    /// Whether the attempt under way waits for something from outside.
+    fn is_waiting_in_cycle(&self) -> bool {
+        !self.questions.is_empty() || self.suspended.is_some() || self.is_group_blocked()
     }
 
     /// Whether a person steps a binding cycle that has not ended.
@@ -312,10 +336,14 @@ impl Scheduler {
             // An attempt that waits for an answer from outside goes on when that comes.
             Command::ScheduleOne | Command::NextPhase
                 if !self.questions.is_empty() || self.suspended.is_some() => {}
+            // One that waits for the calls for a member likewise.
+            Command::ScheduleOne | Command::NextPhase if self.is_group_blocked() => {
+                self.is_driving |= command == Command::ScheduleOne;
+            }
             Command::ScheduleOne => self.schedule_one(),
             Command::NextPhase => {
                 // A binding cycle that cannot go on must not hold the person up.
-                if self.cycle.is_some() || !self.step_binding_cycle() {
+                if self.is_in_cycle() || !self.step_binding_cycle() {
                     self.release_stepped_binding_cycles();
                     self.next_phase(true);
                 }
@@ -342,21 +370,27 @@ impl Scheduler {
     fn schedule_one(&mut self) {
         let had_stepped = self.has_stepped_binding_cycle();
         self.release_stepped_binding_cycles();
-        if self.cycle.is_none() && (had_stepped || !self.next_phase(false)) {
+        if !self.is_in_cycle() && (had_stepped || !self.next_phase(false)) {
             return;
         }
         if let Some(cycle) = &mut self.cycle {
             cycle.is_stepped = false;
+        }
+        if let Some(group) = &mut self.group {
+            group.release();
         }
         self.drive();
     }
 
     /// Does phase after phase until the scheduling cycle is over, or waits for an extender.
     fn drive(&mut self) {
-        while self.cycle.is_some() && self.questions.is_empty() {
+        let is_by_command = self.options.turns == Turns::OnCommand;
+        let mut is_at_member = false;
+        while !is_at_member && self.is_in_cycle() && !self.is_waiting_in_cycle() {
             self.next_phase(false);
+            is_at_member = is_by_command && self.next_group_deed().is_some();
         }
-        self.is_driving = self.cycle.is_some();
+        self.is_driving = self.is_in_cycle() && !is_at_member;
     }
 
     fn effect_done(&mut self, id: EffectId, result: Result<(), effect::ApiFailure>) {
@@ -414,7 +448,7 @@ impl Scheduler {
                 }
                 HandleRequest::ActivateAfterCycle(pods) => self.pods_to_activate.extend(pods),
                 HandleRequest::Preempt { preemptor, candidate, plugin, is_async } => {
-                    self.prepare_candidate(preemptor, candidate, plugin, is_async);
+                    self.prepare_candidate(Preemptor::pod(preemptor), candidate, plugin, is_async);
                 }
                 HandleRequest::Write { pod, plugin, write } => {
                     let id = self.emit(EffectKind::Write(write.clone()));
@@ -507,29 +541,66 @@ impl Scheduler {
     /// A number that stands for the whole state: equal states have equal digests on every machine.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
-        digest.u64(self.world.now.as_nanos()).u64(self.world.rng.borrow().state());
-        digest.len(self.next_start_node_index).u64(self.next_effect_id);
-        digest.u64(self.counts.cycles).u64(self.counts.bound).u64(self.counts.preempted);
-        self.queue.digest(&mut digest);
-        self.cache.digest(&mut digest);
-        self.world.nominator.digest(&mut digest);
-        self.world.pod_groups.digest(&mut digest);
-        self.world.states.digest(&mut digest);
-        for batch in self.batches.values() {
-            batch.digest(&mut digest);
+        for (component, part) in self.digest_parts() {
+            digest.str(component).u64(part);
         }
-        self.digest_cycles(&mut digest);
-        digest.len(self.effects.len()).len(self.pending_effects.len()).len(self.questions.len());
+        digest.finish()
+    }
+
+    /// The digest of each component of the state, by its name.
+    pub fn digest_parts(&self) -> Vec<(&'static str, u64)> {
+        let part = |add: &dyn Fn(&mut Digest)| {
+            let mut digest = Digest::new();
+            add(&mut digest);
+            digest.finish()
+        };
+        let (world, counts) = (&self.world, &self.counts);
+        vec![
+            ("clock", part(&|digest| _ = digest.u64(world.now.as_nanos()).len(self.next_start_node_index))),
+            ("random", part(&|digest| _ = digest.u64(world.rng.borrow().state()))),
+            (
+                "counts",
+                part(&|digest| {
+                    digest.u64(self.next_effect_id);
+                    digest.u64(counts.cycles).u64(counts.bound).u64(counts.preempted);
+                }),
+            ),
+            ("queue", part(&|digest| self.queue.digest(digest))),
+            ("cache", part(&|digest| self.cache.digest(digest))),
+            ("nominator", part(&|digest| world.nominator.digest(digest))),
+            (
+                "podGroups",
+                part(&|digest| {
+                    world.pod_groups.digest(digest);
+                    world.snapshot_pod_groups.digest(digest);
+                }),
+            ),
+            ("plugins", part(&|digest| world.states.digest(digest))),
+            ("batches", part(&|digest| self.batches.values().for_each(|batch| batch.digest(digest)))),
+            ("cycles", part(&|digest| self.digest_cycles(digest))),
+            (
+                "effects",
+                part(&|digest| {
+                    digest.len(self.effects.len()).len(self.pending_effects.len()).len(self.questions.len());
+                }),
+            ),
+            ("objects", part(&|digest| self.digest_objects(digest))),
+        ]
+    }
+
+    fn digest_objects(&self, digest: &mut Digest) {
         for object in self.world.objects.iter() {
             let metadata = object.metadata();
             digest.str(object.kind().as_str()).str(&metadata.namespace).str(&metadata.name);
             digest.str(&metadata.uid).str(&metadata.resource_version);
         }
-        digest.finish()
     }
 
     fn digest_cycles(&self, digest: &mut Digest) {
-        digest.bool(self.cycle.is_some()).bool(self.suspended.is_some());
+        digest.bool(self.cycle.is_some()).bool(self.suspended.is_some()).bool(self.group.is_some());
+        if let Some(group) = &self.group {
+            group.digest(digest);
+        }
         if let Some(cycle) = &self.cycle {
             digest.str(cycle.queued.uid()).str(cycle.next.as_str()).len(cycle.feasible.len());
             digest.str(cycle.host.as_deref().unwrap_or_default());

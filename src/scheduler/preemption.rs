@@ -16,13 +16,14 @@ use super::cycle::BindingStage;
 use super::effect::{ApiFailure, ApiFailureReason, EffectId, EffectKind};
 use super::failure::is_new_condition;
 use super::pending::PendingEffect;
+use super::preemptor::Preemptor;
 use super::turns::Turns;
 use super::view::ObjectEvent;
 
 /// A preemption that is under way.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PreemptionRun {
-    pub(super) preemptor: Arc<Pod>,
+    pub(super) preemptor: Preemptor,
     node: Str,
     plugin: Str,
     /// Whether the attempt goes on meanwhile.
@@ -74,7 +75,7 @@ impl Scheduler {
     /// ended; or else the attempt waits for them.
     pub(super) fn prepare_candidate(
         &mut self,
-        preemptor: Arc<Pod>,
+        preemptor: Preemptor,
         candidate: Candidate,
         plugin: Str,
         is_async: bool,
@@ -89,6 +90,10 @@ impl Scheduler {
             }
             self.world.preemption.preempting.insert(preemptor.uid().clone());
         }
+        // Who is less important is looked up before the attempt is over, as kube-scheduler's goroutine does: what the
+        // attempt itself nominates does not count.
+        let to_clear =
+            if is_async { self.lower_nominations(&preemptor, &candidate.node_name) } else { VecDeque::new() };
         self.preemption_runs.push(PreemptionRun {
             preemptor,
             node: candidate.node_name,
@@ -98,7 +103,7 @@ impl Scheduler {
             last,
             active: BTreeMap::new(),
             clearing: Vec::new(),
-            to_clear: VecDeque::new(),
+            to_clear,
             is_cleared: false,
             failure: None,
             has_trouble: false,
@@ -113,26 +118,22 @@ impl Scheduler {
             let mut run = self.preemption_runs.remove(index);
             run.is_started = true;
             if run.is_async {
-                self.clear_lower_nominations(&mut run);
+                run.is_cleared = true;
+                self.clear_next_nomination(&mut run);
             }
             self.go_on_with(run, index);
         }
     }
 
     /// Less important pods that are nominated to the node may not fit any more and look elsewhere.
-    fn clear_lower_nominations(&mut self, run: &mut PreemptionRun) {
+    fn lower_nominations(&self, preemptor: &Preemptor, node: &str) -> VecDeque<Arc<Pod>> {
         use crate::framework::PodNominator as _;
-        run.is_cleared = true;
-        run.to_clear = self
-            .world
-            .nominator
-            .nominated_pods_for_node(&run.node)
-            .iter()
-            .filter(|other| other.pod.priority() < run.preemptor.priority())
+        let nominated = self.world.nominator.nominated_pods_for_node(node).iter();
+        nominated
+            .filter(|other| other.pod.priority() < preemptor.priority())
             .filter(|other| !other.pod.status.nominated_node_name.is_empty())
             .map(|other| Arc::clone(&other.pod))
-            .collect();
-        self.clear_next_nomination(run);
+            .collect()
     }
 
     fn clear_next_nomination(&mut self, run: &mut PreemptionRun) {
@@ -199,7 +200,7 @@ impl Scheduler {
         if run.has_trouble || run.failure.is_some() {
             // Without the evictions no event may come that would wake it.
             let env = self.world.queue_env();
-            self.queue.activate(&env, &[Arc::clone(&run.preemptor)]);
+            self.queue.activate(&env, &run.preemptor.pods);
         }
     }
 
@@ -209,7 +210,9 @@ impl Scheduler {
             return self.resume_after_preemption(Err(failure));
         }
         if !run.is_cleared {
-            self.clear_lower_nominations(&mut run);
+            run.is_cleared = true;
+            run.to_clear = self.lower_nominations(&run.preemptor, &run.node);
+            self.clear_next_nomination(&mut run);
             if !run.clearing.is_empty() {
                 self.preemption_runs.insert(index.min(self.preemption_runs.len()), run);
                 return;
@@ -273,8 +276,8 @@ impl Scheduler {
             status: "True".to_owned(),
             reason: "PreemptionByScheduler".to_owned(),
             message: format!(
-                "{}: preempting to accommodate a higher priority pod",
-                run.preemptor.spec.scheduler_name
+                "{}: preempting to accommodate a higher priority {}",
+                run.preemptor.scheduler_name, run.preemptor.kind
             ),
             last_transition_time: None,
             observed_generation: victim.metadata.generation,
@@ -357,7 +360,12 @@ impl Scheduler {
             reason: "Preempted",
             action: "Preempting",
             regarding: victim.key(),
-            note: format!("Preempted by pod {} on node {}{suffix}", run.preemptor.uid(), run.node),
+            note: format!(
+                "Preempted by {} {} on node {}{suffix}",
+                run.preemptor.kind,
+                run.preemptor.uid(),
+                run.node
+            ),
         });
     }
 }

@@ -7,9 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::api::Str;
+use crate::api::objects::Pod;
 use crate::config::Gate;
 use crate::framework::extender::Extender;
-use crate::framework::{Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, Status};
+use crate::framework::{
+    CycleState, Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, QueuedPodInfo, Status,
+};
 
 use crate::plugins::dynamic_resources::node_allocatable_claim_statuses;
 
@@ -17,8 +20,8 @@ use super::Scheduler;
 use super::batch::RankedNode;
 use super::cycle::{Cycle, Failure, Suspended};
 use super::trace::{
-    CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PostFilterTrace, ScoreTrace, SelectionReason,
-    SelectionTrace,
+    CycleOutcome, CycleTrace, FilterTrace, NodeVerdict, Phase, PoppedFrom, PostFilterTrace, ScoreTrace,
+    SelectionReason, SelectionTrace,
 };
 use super::view::ObjectEvent;
 
@@ -28,7 +31,7 @@ const MIN_FEASIBLE_NODES_TO_FIND: usize = 100;
 const MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND: usize = 5;
 
 /// What became of the attempt in one phase.
-enum Next {
+pub(super) enum Next {
     /// It goes on with this phase.
     Phase(Phase),
     /// It has failed.
@@ -37,12 +40,20 @@ enum Next {
     Suspended(NominatingInfo),
     /// The scheduling cycle is over and the binding cycle begins.
     Bind,
+    /// The trial of a member of a pod group is over: it fits, and this is what Permit said.
+    Tried(Status),
 }
 
 impl Scheduler {
     /// Does one phase of the attempt under way. False if there is none and no pod can be popped.
     pub(super) fn next_phase(&mut self, is_stepped: bool) -> bool {
-        let Some(mut cycle) = self.cycle.take() else { return self.begin_cycle(is_stepped) };
+        let Some(mut cycle) = self.cycle.take() else {
+            if self.group.is_none() {
+                return self.begin_cycle(is_stepped);
+            }
+            self.group_step(is_stepped);
+            return true;
+        };
         cycle.is_stepped |= is_stepped;
         let profiles = Arc::clone(&self.world.profiles);
         let Some(framework) = super::cycle::framework_of(&profiles, &cycle.profile_name) else {
@@ -69,10 +80,13 @@ impl Scheduler {
             return true;
         }
         if cycle.trace.is_some() {
-            let entries = cycle.state.entries().collect();
+            let state = cycle.state.clone();
             cycle.note(|trace| {
                 trace.phase = phase;
-                trace.cycle_state = entries;
+                if phase == Phase::Filter {
+                    trace.filter_state = state.clone();
+                }
+                trace.cycle_state = state;
             });
         }
         match next {
@@ -81,28 +95,43 @@ impl Scheduler {
                 cycle.note(|trace| trace.next = Some(next));
                 self.cycle = Some(cycle);
             }
-            Next::Failed(failure, nominating_info) => {
-                self.handle_scheduling_failure(cycle, failure, &nominating_info);
-                self.start_preemptions();
-            }
             Next::Suspended(nominating_info) => {
                 self.suspended = Some(Suspended { cycle, nominating_info });
                 self.start_preemptions();
             }
-            Next::Bind => self.begin_binding_cycle(cycle),
+            next if cycle.state.is_pod_group_cycle => self.member_tried(cycle, next),
+            Next::Failed(failure, nominating_info) => {
+                self.handle_scheduling_failure(cycle, failure, &nominating_info);
+                self.start_preemptions();
+            }
+            Next::Bind | Next::Tried(_) => self.begin_binding_cycle(cycle),
         }
         true
     }
 
     /// Pops a pod and looks at the nodes (`ScheduleOne` up to `schedulingCycle`).
     fn begin_cycle(&mut self, is_stepped: bool) -> bool {
-        let now = self.world.now;
-        let Some(popped) = self.queue.pop(now) else { return false };
+        let Some(popped) = self.queue.pop(self.world.now) else { return false };
+        if self.is_scheduled_with_group(popped.info.pod()) {
+            self.begin_group_cycle(popped, is_stepped);
+            return true;
+        }
         self.counts.cycles += 1;
-        let pod = Arc::clone(popped.info.pod());
-        let profile_name = pod.spec.scheduler_name.clone();
-        let mut cycle = Cycle {
-            profile_name: profile_name.clone(),
+        let mut cycle = self.new_cycle(popped.info, self.counts.cycles);
+        cycle.is_stepped = is_stepped;
+        self.cache.update_snapshot(&mut self.world.snapshot);
+        self.add_trace(&mut cycle, popped.from);
+        match self.reason_to_skip(cycle.queued.pod()) {
+            Some(reason) => self.skip_attempt(cycle, reason),
+            None => self.cycle = Some(cycle),
+        }
+        true
+    }
+
+    /// An attempt that has not begun.
+    pub(super) fn new_cycle(&self, queued: QueuedPodInfo, number: u64) -> Cycle {
+        Cycle {
+            profile_name: queued.pod().spec.scheduler_name.clone(),
             state: crate::framework::CycleState::new(),
             next: Phase::PreFilter,
             diagnosis: Diagnosis { node_to_status: NodeToStatus::new(), ..Diagnosis::default() },
@@ -110,73 +139,81 @@ impl Scheduler {
             feasible: Vec::new(),
             scores: None,
             is_nominated_node: false,
-            number: self.counts.cycles,
+            number,
             signature: None,
             node_hint: None,
             host: None,
             assumed: None,
-            is_stepped,
+            is_stepped: false,
+            placement: None,
+            node_before: None,
             trace: None,
-            queued: popped.info,
-        };
-        self.cache.update_snapshot(&mut self.world.snapshot);
-        if self.options.is_tracing {
-            cycle.trace = Some(Box::new(CycleTrace {
-                number: self.counts.cycles,
-                started: now,
-                pod_info: Arc::clone(cycle.pod_info()),
-                attempt: cycle.queued.attempts,
-                queued_for: now - cycle.queued.timestamp,
-                popped_from: popped.from,
-                profile: profile_name.clone(),
-                snapshot: self.world.snapshot.clone(),
-                phase: Phase::Pop,
-                next: Some(Phase::PreFilter),
-                pre_filter: None,
-                filter: None,
-                post_filter: None,
-                pre_score: None,
-                score: None,
-                selection: None,
-                reserve: None,
-                permit: None,
-                pre_bind: None,
-                bind: None,
-                post_bind: None,
-                cycle_state: Vec::new(),
-                outcome: CycleOutcome::InProgress,
-            }));
+            queued,
         }
-        if self.world.profile(&profile_name).is_none() {
-            self.skip_attempt(cycle, format!("profile not found for scheduler name {profile_name:?}"));
-        } else if pod.is_terminating() {
-            let note =
-                format!("skip schedule deleting pod: {}/{}", pod.metadata.namespace, pod.metadata.name);
+    }
+
+    /// Begins the evidence of an attempt, if somebody wants it.
+    pub(super) fn add_trace(&self, cycle: &mut Cycle, popped_from: PoppedFrom) {
+        if !self.options.is_tracing {
+            return;
+        }
+        cycle.trace = Some(Box::new(CycleTrace {
+            number: cycle.number,
+            started: self.world.now,
+            pod_info: Arc::clone(cycle.pod_info()),
+            attempt: cycle.queued.attempts,
+            queued_for: self.world.now - cycle.queued.timestamp,
+            popped_from,
+            profile: cycle.profile_name.clone(),
+            snapshot: self.world.snapshot.clone(),
+            phase: Phase::Pop,
+            next: Some(Phase::PreFilter),
+            pre_filter: None,
+            filter: None,
+            post_filter: None,
+            pre_score: None,
+            score: None,
+            selection: None,
+            reserve: None,
+            permit: None,
+            pre_bind: None,
+            bind: None,
+            post_bind: None,
+            cycle_state: CycleState::new(),
+            filter_state: CycleState::new(),
+            outcome: CycleOutcome::InProgress,
+        }));
+    }
+
+    /// Why a pod that was popped is not tried after all (`skipPodSchedule`).
+    pub(super) fn reason_to_skip(&mut self, pod: &Arc<Pod>) -> Option<String> {
+        let profile_name = &pod.spec.scheduler_name;
+        if self.world.profile(profile_name).is_none() {
+            return Some(format!("profile not found for scheduler name {profile_name:?}"));
+        }
+        if pod.is_terminating() {
+            let note = format!("skip schedule deleting pod: {}", pod.key());
             self.record_event(ObjectEvent {
-                at: now,
+                at: self.world.now,
                 type_: "Warning",
                 reason: "FailedScheduling",
                 action: "Scheduling",
                 regarding: pod.key(),
                 note: note.clone(),
             });
-            self.skip_attempt(cycle, note);
-        } else if self.cache.is_assumed_pod(&pod) {
-            self.skip_attempt(cycle, "the pod is assumed already".to_owned());
-        } else {
-            self.cycle = Some(cycle);
+            return Some(note);
         }
-        true
+        self.cache.is_assumed_pod(pod).then(|| "the pod is assumed already".to_owned())
     }
 
-    fn skip_attempt(&mut self, mut cycle: Cycle, reason: String) {
+    pub(super) fn skip_attempt(&mut self, mut cycle: Cycle, reason: String) {
         self.queue.done(cycle.queued.uid());
         cycle.note(|trace| trace.next = None);
         self.finish_trace(cycle, CycleOutcome::Skipped { reason });
     }
 
     fn pre_filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
-        if self.world.snapshot.num_nodes() == 0 {
+        if self.num_nodes(cycle) == 0 {
             return Next::Failed(Failure::NoNodes, NominatingInfo::clear());
         }
         let pod_info = Arc::clone(cycle.pod_info());
@@ -208,11 +245,13 @@ impl Scheduler {
         Next::Failed(Failure::Fit(self.fit_error(cycle)), NominatingInfo::clear())
     }
 
+    /// How many nodes may be looked at.
+    fn num_nodes(&self, cycle: &Cycle) -> usize {
+        cycle.placement.as_ref().map_or(self.world.snapshot.num_nodes(), |positions| positions.len())
+    }
+
     fn fit_error(&self, cycle: &mut Cycle) -> FitError {
-        FitError {
-            num_all_nodes: self.world.snapshot.num_nodes(),
-            diagnosis: std::mem::take(&mut cycle.diagnosis),
-        }
+        FitError { num_all_nodes: self.num_nodes(cycle), diagnosis: std::mem::take(&mut cycle.diagnosis) }
     }
 
     /// `findNodesThatFitPod` after PreFilter: the nominated node alone if it passes, else all nodes that PreFilter
@@ -224,7 +263,10 @@ impl Scheduler {
             Some(hint) if nominated.is_empty() => hint.clone(),
             Some(_) | None => nominated,
         };
-        let n_nodes = self.world.snapshot.num_nodes();
+        let n_nodes = self.num_nodes(cycle);
+        let placement = cycle.placement.clone();
+        let is_in_placement =
+            |position: &usize| placement.as_ref().is_none_or(|positions| positions.contains(position));
         let mut evidence = FilterTrace {
             plugins: Vec::new(),
             skipped: BTreeSet::new(),
@@ -238,11 +280,17 @@ impl Scheduler {
         if cycle.trace.is_some() {
             evidence.plugins = framework.plugins.filter.iter().map(|plugin| plugin.name()).collect();
             evidence.skipped = cycle.state.skip_filter_plugins.clone();
-            evidence.verdicts = vec![NodeVerdict::NotEvaluated; n_nodes];
+            evidence.verdicts = (0..self.world.snapshot.num_nodes())
+                .map(|position| match is_in_placement(&position) {
+                    true => NodeVerdict::NotEvaluated,
+                    false => NodeVerdict::Excluded,
+                })
+                .collect();
         }
 
-        if !nominated.is_empty() && self.world.snapshot.get(&nominated).is_some() {
-            let position = self.world.snapshot.position(&nominated).unwrap_or(0);
+        if !nominated.is_empty()
+            && let Some(position) = self.world.snapshot.position(&nominated).filter(is_in_placement)
+        {
             let mut statuses = Vec::new();
             // The error of this extra look is swallowed: the whole search follows.
             let passed =
@@ -270,7 +318,7 @@ impl Scheduler {
         }
 
         let positions: Option<Vec<usize>> = match &cycle.pre_filter_result {
-            None => None,
+            None => placement.as_ref().map(|positions| positions.to_vec()),
             Some(result) => {
                 let plugins: Vec<&str> =
                     cycle.diagnosis.unschedulable_plugins.iter().map(AsRef::as_ref).collect();
@@ -280,7 +328,7 @@ impl Scheduler {
                     evidence.verdicts.fill(NodeVerdict::Excluded);
                 }
                 let position = |name: &Str| self.world.snapshot.position(name);
-                Some(result.node_names.iter().filter_map(position).collect())
+                Some(result.node_names.iter().filter_map(position).filter(is_in_placement).collect())
             }
         };
         let positions = positions.as_deref();
@@ -485,14 +533,20 @@ impl Scheduler {
 
     /// The victims are out of the way, or cannot be got there: the attempt ends.
     pub(super) fn resume_after_preemption(&mut self, evicted: Result<(), String>) {
-        let Some(Suspended { mut cycle, mut nominating_info }) = self.suspended.take() else { return };
+        let Some(Suspended { mut cycle, mut nominating_info }) = self.suspended.take() else {
+            return self.room_made_for_group(evicted);
+        };
         if let Err(reason) = evicted {
             // What DefaultPreemption makes of it.
             cycle.diagnosis.post_filter_msg = format!("preemption: {reason}");
             nominating_info = NominatingInfo::Noop;
         }
         let fit_error = self.fit_error(&mut cycle);
-        self.handle_scheduling_failure(cycle, Failure::Fit(fit_error), &nominating_info);
+        let failure = Failure::Fit(fit_error);
+        if cycle.state.is_pod_group_cycle {
+            return self.member_tried(cycle, Next::Failed(failure, nominating_info));
+        }
+        self.handle_scheduling_failure(cycle, failure, &nominating_info);
         self.is_driving = false;
     }
 
@@ -587,7 +641,7 @@ impl Scheduler {
     }
 
     /// The cache counts the pod as if it were bound, so that the next attempt can begin.
-    fn assume(&mut self, cycle: &mut Cycle) -> Next {
+    pub(super) fn assume(&mut self, cycle: &mut Cycle) -> Next {
         let host = cycle.host.clone().unwrap_or_default();
         let mut assumed = assumed_pod_info(cycle.pod_info(), &host);
         if self.options.gates.is_enabled(Gate::DRANodeAllocatableResources) {
@@ -597,6 +651,10 @@ impl Scheduler {
         }
         let assumed = Arc::new(assumed);
         cycle.assumed = Some(Arc::clone(&assumed));
+        if cycle.state.is_pod_group_cycle {
+            self.assume_in_snapshot(cycle, &host);
+            return Next::Phase(Phase::Reserve);
+        }
         if let Err(error) = self.cache.assume_pod(Arc::clone(&assumed)) {
             return Next::Failed(Failure::Status(Status::error(error)), NominatingInfo::clear());
         }
@@ -605,7 +663,7 @@ impl Scheduler {
         Next::Phase(Phase::Reserve)
     }
 
-    fn reserve(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+    pub(super) fn reserve(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let (assumed, host) = assumed_and_host(cycle);
         let (status, verdicts) = framework.run_reserve_plugins_reserve(
             &self.world.handle(framework),
@@ -622,11 +680,15 @@ impl Scheduler {
         Next::Failed(rejection_on_host(&host, status), NominatingInfo::clear())
     }
 
-    fn permit(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+    pub(super) fn permit(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let (assumed, host) = assumed_and_host(cycle);
         let (waits, status, verdicts) =
             framework.run_permit_plugins(&self.world.handle(framework), &mut cycle.state, &assumed, &host);
         cycle.note(|trace| trace.permit = Some(verdicts));
+        if cycle.state.is_pod_group_cycle && (status.is_success() || status.is_wait()) {
+            self.carry_out_requests();
+            return Next::Tried(status);
+        }
         if status.is_wait() {
             self.add_waiting_pod(assumed, host.clone(), waits);
         }
@@ -650,6 +712,10 @@ impl Scheduler {
             &host,
         );
         self.carry_out_requests();
+        if cycle.state.is_pod_group_cycle {
+            self.forget_in_snapshot(cycle);
+            return true;
+        }
         let forgotten = self.cache.forget_pod(&assumed.pod);
         let is_forgotten = forgotten.is_ok();
         self.note_cache_error(forgotten);

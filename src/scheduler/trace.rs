@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::api::{Duration, NamespacedName, Str, Time, Uid};
 use crate::framework::preemption::PreemptionEvidence;
 use crate::framework::runtime::{PluginVerdict, ScoreOutcome};
-use crate::framework::{NodeInfo, PodInfo, Snapshot, Status};
+use crate::framework::{CycleState, NodeInfo, PodInfo, Snapshot, Status};
 
 pub use crate::queue::PoppedFrom;
 
@@ -100,7 +100,7 @@ pub enum NodeVerdict {
     Feasible,
     /// A plugin refused; later plugins were not asked. The status names the plugin.
     Rejected(Status),
-    /// PreFilter had left the node out.
+    /// PreFilter had left the node out, or it is not in the placement of the pod's group.
     Excluded,
     /// The search had found enough nodes before it came here (`percentageOfNodesToScore`).
     NotEvaluated,
@@ -216,6 +216,11 @@ pub struct SelectionTrace {
 pub enum CycleOutcome {
     /// The attempt is not over.
     InProgress,
+    /// The trial of a member of a pod group: it fits there. What becomes of it depends on the others.
+    Tried {
+        /// The node.
+        node: Str,
+    },
     /// Permit plugins hold the pod on that node.
     Waiting {
         /// The node.
@@ -305,8 +310,10 @@ pub struct CycleTrace {
     pub bind: Option<Vec<PluginVerdict>>,
     /// The PostBind plugins that heard of it.
     pub post_bind: Option<Vec<&'static str>>,
-    /// What plugins remember of this attempt: plugin and contents.
-    pub cycle_state: Vec<(&'static str, String)>,
+    /// What plugins remember of this attempt.
+    pub cycle_state: CycleState,
+    /// What they remembered when Filter was over: what its answers come from.
+    pub filter_state: CycleState,
     /// How it stands.
     pub outcome: CycleOutcome,
 }

@@ -10,6 +10,7 @@ use crate::api::objects::Pod;
 use crate::api::{Duration, NamespacedName, Str, Time};
 use crate::framework::NodeInfo;
 
+use super::pod_group_trace::GroupTrace;
 use super::trace::{CycleOutcome, CycleTrace, Phase};
 use crate::queue::QueueMove;
 
@@ -165,6 +166,8 @@ pub struct View {
     pub nodes: Vec<Arc<NodeInfo>>,
     /// The attempt under way, or the last one.
     pub cycle: Option<Arc<CycleTrace>>,
+    /// The cycle of a pod group under way, or the last one; without pod groups there is none.
+    pub group: Option<Arc<GroupTrace>>,
     /// Past attempts, the newest last; bounded.
     pub history: Arc<VecDeque<CycleSummary>>,
     /// Events written, the newest last; bounded.

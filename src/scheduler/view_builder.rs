@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::api::objects::Pod;
-use crate::api::{Str, Time, Uid};
+use crate::api::{NamespacedName, Str, Time, Uid};
 use crate::framework::runtime::waiting_pods::WaitingPods;
 use crate::framework::{NodeInfo, QueuedPodInfo};
 use crate::queue::QueueName;
 
 use super::Scheduler;
 use super::cycle::BindingStage;
+use super::pod_group_trace::GroupTrace;
 use super::trace::{CycleTrace, Phase};
 use super::view::{BindingRow, Counts, QueueMoveLine, QueueRow, View, WaitingRow};
 
@@ -75,6 +76,7 @@ impl Scheduler {
             binding,
             nodes,
             cycle: self.current_trace(),
+            group: self.group_trace(),
             history: Arc::clone(&self.journal.history),
             events: Arc::clone(&self.journal.events),
             moves: Arc::clone(&self.journal.moves),
@@ -114,6 +116,20 @@ impl Scheduler {
         self.cycle.as_ref().map(|cycle| cycle.next)
     }
 
+    /// Whether a pod of a group is on its way to its node.
+    pub fn has_binding_of_member(&self) -> bool {
+        self.binding_cycles.iter().any(|binding| binding.cycle.queued.pod().pod_group_name().is_some())
+    }
+
+    /// Whether the next turn of that pod begins its binding cycle, and the pod belongs to a group.
+    pub fn begins_binding_of_member(&self, uid: &Uid) -> bool {
+        let mut bindings = self.binding_cycles.iter();
+        let binding = bindings.find(|binding| binding.cycle.queued.uid() == uid);
+        binding.is_some_and(|binding| {
+            binding.stage == BindingStage::Begin && binding.cycle.queued.pod().pod_group_name().is_some()
+        })
+    }
+
     /// How many moves between queues there have been.
     pub fn n_moves(&self) -> u64 {
         self.journal.n_moves
@@ -137,7 +153,12 @@ impl Scheduler {
 
     /// How many pods wait to be scheduled, those under way included.
     pub fn n_pending(&self) -> usize {
-        self.n_queued() + self.binding_cycles.len() + usize::from(self.is_in_cycle())
+        self.n_queued()
+            + self.binding_cycles.len()
+            + match &self.group {
+                Some(group) => group.n_pending(),
+                None => usize::from(self.is_in_cycle()),
+            }
     }
 
     fn n_queued(&self) -> usize {
@@ -172,13 +193,43 @@ impl Scheduler {
         self.last_messages.get(uid)
     }
 
+    /// The evidence of the cycle of a pod group under way, else of the last one.
+    pub fn group_trace(&self) -> Option<Arc<GroupTrace>> {
+        let under_way = self.group.as_ref().and_then(|group| group.trace());
+        under_way.map(|trace| Arc::new(trace.clone())).or_else(|| self.journal.last_group.clone())
+    }
+
     /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else
     /// of the newest.
+    /// The evidence of the attempt for a pod, while it is under way or if it was the last one that ended.
+    pub fn trace_of(&self, pod: &NamespacedName) -> Option<&CycleTrace> {
+        let bindings = self.binding_cycles.iter().map(|binding| &binding.cycle);
+        let suspended = self.suspended.iter().map(|suspended| &suspended.cycle);
+        let under_way = self.cycle.iter().chain(suspended).chain(bindings);
+        let under_way = under_way.filter_map(|cycle| cycle.trace.as_deref());
+        under_way.chain(self.journal.last_trace.as_deref()).find(|trace| trace.pod_key() == *pod)
+    }
+
     fn current_trace(&self) -> Option<Arc<CycleTrace>> {
         let cycle = self.cycle.as_ref().or_else(|| Some(&self.suspended.as_ref()?.cycle));
         let under_way = cycle.and_then(|cycle| cycle.trace.as_ref());
         if let Some(trace) = under_way {
             return Some(Arc::new((**trace).clone()));
+        }
+        if let Some(group) = &self.group {
+            // Between two members it is the one that was tried last, or the first one.
+            let run = group.trace().and_then(|trace| trace.runs.first());
+            let tried =
+                run.and_then(|run| run.placements.last()).and_then(|placement| placement.members.last());
+            if let Some(trace) = tried.and_then(|member| member.trace.as_ref()) {
+                return Some(Arc::clone(trace));
+            }
+            let first = group.first_member().zip(group.trace());
+            if let Some((info, trace)) = first {
+                let mut cycle = self.new_cycle(info.clone(), self.counts.cycles);
+                self.add_trace(&mut cycle, trace.popped_from);
+                return cycle.trace.map(Arc::from);
+            }
         }
         let newest_binding = self
             .binding_cycles

@@ -7,6 +7,7 @@ mod input;
 mod output;
 #[cfg(unix)]
 mod readme;
+mod recording;
 mod refused;
 
 use std::io::Write;

@@ -4,7 +4,7 @@
 //! The data and its rules are described in `data/README.md`. Pods whose volumes or claims some plugin does not know yet
 //! are counted and not compared: they must get an error that says so (see [`compare`]).
 
-mod archive;
+pub mod archive;
 mod compare;
 mod profiles;
 mod runs;

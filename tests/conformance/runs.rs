@@ -7,58 +7,8 @@ use schedscope::driver::conformance::{CaseSources, run};
 
 use super::{Files, archive};
 
-/// Scripts that need what is not built: volumes, claims, pod groups.
-const NOT_BUILT: [&str; 49] = [
-    "017-spread-vs-zonal-volume",
-    "040-unbound-immediate-pvc",
-    "041-missing-pvc-then-created",
-    "043-wffc-local-volumes",
-    "044-read-write-once-pod",
-    "046-csi-driver-entry-missing",
-    "046-csi-driver-entry-missing-scaling",
-    "047-csi-storage-capacity",
-    "049-pvc-bound-to-missing-pv",
-    "050-pvc-being-deleted",
-    "062-second-profile-without-volume-plugins",
-    "062-second-profile-without-volume-plugins-fixed",
-    "073-dra-shared-allocated-plus-own-claim",
-    "080-dra-serves-extended-resource",
-    "bind-007",
-    "bind-008",
-    "bind-009",
-    "bind-010",
-    "extenders-001",
-    "gangrun-001",
-    "gangrun-002",
-    "gangrun-003",
-    "gangrun-004",
-    "gangrun-005",
-    "gangrun-006",
-    "gangrun-007",
-    "gangrun-008",
-    "gangrun-009",
-    "gangrun-010",
-    "hint-csilimits-001",
-    "hint-csilimits-002",
-    "hint-csilimits-003",
-    "hint-dra-001",
-    "hint-dra-002",
-    "hint-dra-003",
-    "hint-dra-004",
-    "hint-dra-005",
-    "hint-dra-006",
-    "hint-volumebinding-001",
-    "hint-volumebinding-002",
-    "hint-volumebinding-003",
-    "hint-volumebinding-004",
-    "hint-volumerestrictions-001",
-    "hint-volumerestrictions-002",
-    "hint-volumezone-001",
-    "hint-volumezone-002",
-    "inflight-007",
-    "inflight-008",
-    "inflight-009",
-];
+/// Scripts that need what is not built: pod groups.
+const NOT_BUILT: [&str; 0] = [];
 
 /// The scripts that are checked in; `SCHEDSCOPE_GOLDEN=DIR` compares those of a folder instead.
 #[test]

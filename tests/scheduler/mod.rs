@@ -2,11 +2,11 @@
 
 mod attempts;
 mod binding;
+mod controllers;
 mod determinism;
 mod devices;
 mod extenders;
 mod gang;
-mod not_built;
 mod preemption;
 mod rewind;
 mod stepper;

@@ -46,6 +46,22 @@ impl Calls {
         }
     }
 
+    /// How the calls stand, on their own.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        let copy = Self::default();
+        copy.restore(self);
+        copy
+    }
+
+    /// Puts the calls back to where they stood.
+    pub fn restore(&self, copy: &Self) {
+        let counts = copy.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let lines = copy.lines.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = counts;
+        *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+    }
+
     /// The calls since the last time somebody asked, as lines.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.lines.lock().unwrap_or_else(PoisonError::into_inner))

@@ -39,7 +39,7 @@ pub use policy::{
 };
 pub use scheduling::{
     BasicSchedulingPolicy, GangSchedulingPolicy, PodGroup, PodGroupSchedulingConstraints,
-    PodGroupSchedulingPolicy, PodGroupSpec, TopologyConstraint,
+    PodGroupSchedulingPolicy, PodGroupSpec, PodGroupStatus, TopologyConstraint,
 };
 pub use storage::{
     BETA_STORAGE_CLASS_ANNOTATION, CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec,

@@ -90,6 +90,7 @@ impl Attempt<'_> {
                 end_with_error(decision, message);
             }
             CycleOutcome::InProgress
+            | CycleOutcome::Tried { .. }
             | CycleOutcome::Waiting { .. }
             | CycleOutcome::Binding { .. }
             | CycleOutcome::Bound { .. } => fits(decision, &trace),

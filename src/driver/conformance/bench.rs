@@ -142,6 +142,7 @@ impl Bench {
                     continue;
                 }
                 EffectKind::PatchPodStatus { .. }
+                | EffectKind::PatchPodGroupStatus { .. }
                 | EffectKind::DeletePod { .. }
                 | EffectKind::CallExtender(_) => {}
             }

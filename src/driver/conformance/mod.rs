@@ -221,6 +221,8 @@ impl Case {
             percentage_of_nodes_to_score: self.percentage_of_nodes_to_score,
             gates: self.gates,
             extenders: self.stage.as_ref().map(|stage| stage.extenders.clone()).unwrap_or_default(),
+            // Each pod is decided on by itself.
+            is_grouping: false,
             ..SchedulerOptions::default()
         };
         let mut scheduler = Scheduler::new(profiles.collect(), options)?;

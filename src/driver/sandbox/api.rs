@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::api::manifest::{LoadReport, Loaded, ManifestErrors, Segment, Source};
-use crate::api::objects::{Pod, PodCondition, PodStatus};
+use crate::api::objects::{Condition, Pod, PodCondition, PodGroup, PodStatus};
 use crate::api::{Duration, Kind, NamespacedName, Object, ObjectStore, Str, Time, Uid};
 
 use super::admission::{DEFAULT_GRACE_PERIOD, PriorityClasses, admit};
@@ -402,6 +402,35 @@ impl SandboxApi {
         if pod != *old {
             self.write(pod.into());
         }
+        Ok(())
+    }
+
+    /// Changes a pod group's status as the scheduler does.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn patch_pod_group_status(
+        &mut self,
+        key: &NamespacedName,
+        mut condition: Condition,
+        now: Time,
+    ) -> Result<(), ApiError> {
+        let old = self.objects.pod_groups.get(key).ok_or_else(|| not_found(Kind::PodGroup, key))?;
+        let mut group = PodGroup::clone(old);
+        let conditions = &mut group.status.conditions;
+        match conditions.iter_mut().find(|known| known.type_ == condition.type_) {
+            Some(known) => {
+                let has_changed = known.status != condition.status;
+                condition.last_transition_time =
+                    if has_changed { Some(now) } else { known.last_transition_time };
+                *known = condition;
+            }
+            None => {
+                condition.last_transition_time = Some(now);
+                conditions.push(condition);
+            }
+        }
+        self.write(group.into());
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The sandbox: a cluster in memory, for a scheduler to work on.
 //!
-//! It plays the API server, with its defaults and its answers, and as much of the kubelet as makes an evicted pod
-//! go when its grace period is over. There are no controllers: nothing replaces a pod that has gone.
+//! It plays the API server, with its defaults and its answers, as much of the kubelet as makes an evicted pod go when
+//! its grace period is over, and the controllers of volumes and devices. Nothing replaces a pod that has gone.
 
 pub mod admission;
 pub mod api;
@@ -13,5 +13,4 @@ pub mod ops;
 pub mod sample;
 pub mod simulator;
 pub mod storage_defaults;
-pub mod unbuilt;
 mod writes;

@@ -65,14 +65,26 @@ pub enum SimulatorSaid {
     Edited(Result<String, String>),
 }
 
+/// What came from outside while an operation was done.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct SimulatorOutside {
+    /// What extenders have answered.
+    answers: Box<[ExtenderAnswer]>,
+    /// The number of the last input in the recording, if there is one.
+    recorded: u64,
+}
+
 impl Machine for Simulator {
     type Op = SimulatorOp;
-    type Outside = Box<[ExtenderAnswer]>;
+    type Outside = SimulatorOutside;
     type Fact = SimulatorFact;
     type Said = SimulatorSaid;
 
-    fn apply(&mut self, op: &SimulatorOp, outside: Option<&Box<[ExtenderAnswer]>>) -> Done<Self> {
-        let known_answers = outside.map(|answers| answers.iter().cloned().collect()).unwrap_or_default();
+    fn apply(&mut self, op: &SimulatorOp, outside: Option<&SimulatorOutside>) -> Done<Self> {
+        let known_answers =
+            outside.map(|outside| outside.answers.iter().cloned().collect()).unwrap_or_default();
+        // What is done again is in the recording already.
+        self.set_recording(outside.is_none());
         self.notes = Some(Notes { known_answers, ..Notes::default() });
         let said = match op {
             SimulatorOp::StepPhase => SimulatorSaid::Moved(self.step_phase()),
@@ -85,6 +97,9 @@ impl Machine for Simulator {
             SimulatorOp::Edit(edit) => SimulatorSaid::Edited(self.edit(edit)),
         };
         let notes = self.notes.take().unwrap_or_default();
+        if let Some(outside) = outside {
+            self.set_recorded_behind(outside.recorded);
+        }
         let counts = self.scheduler().counts();
         let fact = SimulatorFact {
             at: self.now(),
@@ -95,6 +110,7 @@ impl Machine for Simulator {
             is_in_cycle: self.scheduler().is_in_cycle(),
             changed: notes.changed.into(),
         };
-        Done { outside: notes.answers.into(), fact, said }
+        let outside = SimulatorOutside { answers: notes.answers.into(), recorded: self.recorded_behind() };
+        Done { outside, fact, said }
     }
 }

@@ -4,9 +4,10 @@
 //! its own deeds no earlier than a real one would. Nothing here reads a clock; whoever owns the driver moves time.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
+use crate::driver::recorder::{RecorderStats, RecordingTap};
 use crate::driver::session::Edit;
 use crate::framework::Framework;
 use crate::framework::extender::{ExtenderAnswer, ExtenderCall};
@@ -50,6 +51,29 @@ pub struct Simulator {
     controllers: Option<Controllers>,
     /// Notes about the operation under way, if somebody wants them.
     pub(super) notes: Option<Notes>,
+    recording: Tap,
+}
+
+/// The way to a recording. A copy of the simulator shares it, and records nothing until it is told to: it may be a
+/// checkpoint that is done again, or a look at what could be.
+#[derive(Debug, Default)]
+struct Tap {
+    shared: Option<Arc<Mutex<RecordingTap>>>,
+    is_active: bool,
+    /// The number of the input in the recording that the scheduler has taken last.
+    behind: u64,
+}
+
+impl Clone for Tap {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone(), is_active: false, behind: self.behind }
+    }
+}
+
+impl Tap {
+    fn lock(&self) -> Option<MutexGuard<'_, RecordingTap>> {
+        self.shared.as_ref().map(|tap| tap.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// What is noted while an operation is done.
@@ -72,8 +96,22 @@ impl Simulator {
     pub fn new(
         profiles: Vec<Framework>,
         options: SchedulerOptions,
+        api: SandboxApi,
+        start: Time,
+    ) -> Result<Self, SchedulerError> {
+        Self::recorded(profiles, options, api, start, None)
+    }
+
+    /// The same, with every input recorded from the first on.
+    ///
+    /// # Errors
+    /// If the profiles do not make a scheduler.
+    pub fn recorded(
+        profiles: Vec<Framework>,
+        options: SchedulerOptions,
         mut api: SandboxApi,
         start: Time,
+        recording: Option<RecordingTap>,
     ) -> Result<Self, SchedulerError> {
         let scheduler = Scheduler::new(profiles, options)?;
         api.take_events();
@@ -82,8 +120,21 @@ impl Simulator {
         let (pending, settled): (Vec<_>, Vec<_>) = api.objects().iter().partition(is_pending);
         let effects = VecDeque::new();
         let transport = Arc::new(NoTransport);
-        let mut simulator =
-            Self { scheduler, api, now: start, start, effects, transport, controllers: None, notes: None };
+        let mut simulator = Self {
+            scheduler,
+            api,
+            now: start,
+            start,
+            effects,
+            transport,
+            controllers: None,
+            notes: None,
+            recording: Tap {
+                shared: recording.map(|tap| Arc::new(Mutex::new(tap))),
+                is_active: true,
+                behind: 0,
+            },
+        };
         for object in settled {
             simulator.handle(Input::Added(object));
         }
@@ -177,8 +228,62 @@ impl Simulator {
     }
 
     fn handle(&mut self, input: Input) {
+        let recorded = (self.recording.is_active && self.recording.shared.is_some()).then(|| input.clone());
         self.scheduler.handle(self.now, input);
+        let n_before = self.effects.len();
         self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
+        let Some(input) = recorded else { return };
+        let (behind, effects) = (self.recording.behind, self.effects.range(n_before..));
+        let number =
+            self.recording.lock().map(|mut tap| tap.took(behind, self.now, input, effects, &self.scheduler));
+        self.recording.behind = number.unwrap_or(behind);
+    }
+
+    /// How many inputs were recorded, by this simulator and its copies.
+    pub fn n_recorded(&self) -> u64 {
+        self.recording.lock().map_or(0, |tap| tap.inputs())
+    }
+
+    /// The number of the input in the recording that the scheduler has taken last.
+    pub(super) fn recorded_behind(&self) -> u64 {
+        self.recording.behind
+    }
+
+    /// An operation begins that is recorded, or one that was recorded already.
+    pub(super) fn set_recording(&mut self, is_active: bool) {
+        self.recording.is_active = is_active;
+    }
+
+    /// What was recorded already was done again, up to the input of that number.
+    pub(super) fn set_recorded_behind(&mut self, input: u64) {
+        self.recording.behind = input;
+    }
+
+    /// Marks this moment in the recording, if there is one.
+    pub fn mark(&mut self, name: &str) {
+        if let Some(mut tap) = self.recording.lock() {
+            tap.marker(self.recording.behind, self.now, name, &self.scheduler);
+        }
+    }
+
+    /// Says something about this moment in the recording, if there is one.
+    pub fn note(&mut self, text: &str) {
+        if let Some(mut tap) = self.recording.lock() {
+            tap.note(self.recording.behind, self.now, text);
+        }
+    }
+
+    /// What the recorder has done so far, and what went wrong, if there is a recording.
+    pub fn recording_state(&self) -> Option<(RecorderStats, Option<String>)> {
+        self.recording.lock().map(|tap| (tap.stats(), tap.failure()))
+    }
+
+    /// Ends the recording, if there is one, with a last look at the scheduler.
+    pub fn finish_recording(&mut self, reason: &str) {
+        if let Some(mut tap) = self.recording.lock() {
+            tap.finish(self.recording.behind, &self.scheduler, reason);
+        }
+        self.recording.shared = None;
     }
 
     /// When something happens by itself next, and what.
@@ -319,6 +424,9 @@ impl Simulator {
             EffectKind::Bind { pod, uid, node } => self.api.bind(&pod, &uid, &node, self.now),
             EffectKind::PatchPodStatus { pod, uid, condition, nominated_node_name, .. } => {
                 self.api.patch_pod_status(&pod, &uid, condition, nominated_node_name, self.now)
+            }
+            EffectKind::PatchPodGroupStatus { pod_group, condition, .. } => {
+                self.api.patch_pod_group_status(&pod_group, condition, self.now)
             }
             EffectKind::DeletePod { pod, uid } => self.api.evict_pod(&pod, &uid, self.now),
         };

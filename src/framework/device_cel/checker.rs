@@ -1,11 +1,11 @@
 //! The type check of an expression.
 //!
 //! Follows cel-go's `checker/checker.go` for the environment of device selectors: one variable `device`, literals of
-//! lists and maps with elements of one type, numbers of different types comparable. It finds for every node its type,
+//! numbers of different types comparable. It finds for every node its type,
 //! and for every call the overloads that can be meant.
 
 use super::Features;
-use super::declarations::{FUNCTIONS, INCLUDES, Overload};
+use super::declarations::{FUNCTIONS, Overload};
 use super::syntax::ast::{Comprehension, Element, Entry, Expr, ExprKind, Field, Id, Literal, operator};
 use super::syntax::source::{Issue, Place};
 use super::types::{self, Inference, Type, most_general};
@@ -202,7 +202,14 @@ impl Checker<'_> {
 
     fn field_type(&mut self, id: Id, object: &str, field: &str) -> Option<Type> {
         if object != types::DEVICE {
-            self.report(id, format!("unexpected failed resolution of '{object}'"));
+            let known = self.named_type(object).is_some();
+            self.report(
+                id,
+                match known {
+                    true => format!("undefined field '{field}'"),
+                    false => format!("unexpected failed resolution of '{object}'"),
+                },
+            );
             return None;
         }
         let attribute = if self.features.list_type_attributes { Type::Dyn } else { Type::Any };
@@ -211,18 +218,12 @@ impl Checker<'_> {
             "driver" => Some(Type::String),
             "attributes" => Some(by_name(attribute)),
             "capacity" => Some(by_name(Type::Struct(types::QUANTITY))),
-            "allowMultipleAllocations" if self.features.consumable_capacity => Some(Type::Bool),
+            "allowMultipleAllocations" => Some(Type::Bool),
             _ => {
                 self.report(id, format!("undefined field '{field}'"));
                 None
             }
         }
-    }
-
-    fn overloads(&self, name: &str) -> Option<&'static [Overload]> {
-        let overloads = FUNCTIONS.get(name)?;
-        let hidden = !self.features.list_type_attributes && overloads.iter().all(|o| o.id == INCLUDES);
-        (!hidden).then_some(overloads)
     }
 
     fn check_call(&mut self, expr: &Expr, target: Option<&Expr>, function: &str, args: &[Expr]) {
@@ -244,7 +245,7 @@ impl Checker<'_> {
         }
         let Some(target) = target else {
             let name = function.strip_prefix('.').unwrap_or(function);
-            match self.overloads(name) {
+            match overloads_of(name) {
                 Some(overloads) => self.resolve_overload(expr.id, name, overloads, None, args, false),
                 None => {
                     self.undeclared(expr.id, function);
@@ -256,13 +257,13 @@ impl Checker<'_> {
         if let Some(prefix) = qualified_name(target) {
             let full = format!("{prefix}.{function}");
             let name = full.strip_prefix('.').unwrap_or(&full);
-            if let Some(overloads) = self.overloads(name) {
+            if let Some(overloads) = overloads_of(name) {
                 self.resolve_overload(expr.id, name, overloads, None, args, true);
                 return;
             }
         }
         self.check(target);
-        match self.overloads(function) {
+        match overloads_of(function) {
             Some(overloads) => {
                 self.resolve_overload(expr.id, function, overloads, Some(target), args, false);
             }
@@ -339,13 +340,13 @@ impl Checker<'_> {
         of
     }
 
-    fn join(&mut self, id: Id, previous: Option<Type>, current: Type) -> Type {
-        let Some(previous) = previous else { return current };
-        if self.inference.assign(&previous, &current) {
-            return most_general(&previous, &current);
+    /// The type of elements of both types. Mixed literals are refused later, by the validators.
+    fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
+        match previous {
+            None => current,
+            Some(previous) if self.inference.assign(&previous, &current) => most_general(&previous, &current),
+            Some(_) => Type::Dyn,
         }
-        self.mismatch(id, &previous, &current);
-        Type::Error
     }
 
     fn check_list(&mut self, id: Id, elements: &[Element]) {
@@ -357,7 +358,7 @@ impl Checker<'_> {
             } else {
                 self.type_of(&element.value)
             };
-            of = Some(self.join(element.value.id, of, current));
+            of = Some(self.join(of, current));
         }
         let of = of.unwrap_or_else(|| self.inference.fresh());
         self.set(id, Type::list(of));
@@ -367,11 +368,11 @@ impl Checker<'_> {
         let (mut key, mut value): (Option<Type>, Option<Type>) = (None, None);
         for entry in entries {
             self.check(&entry.key);
-            key = Some(self.join(entry.key.id, key, self.type_of(&entry.key)));
+            key = Some(self.join(key, self.type_of(&entry.key)));
             self.check(&entry.value);
             let current =
                 if entry.optional { self.optional_value(&entry.value) } else { self.type_of(&entry.value) };
-            value = Some(self.join(entry.value.id, value, current));
+            value = Some(self.join(value, current));
         }
         let key = key.unwrap_or_else(|| self.inference.fresh());
         let value = value.unwrap_or_else(|| self.inference.fresh());
@@ -453,6 +454,10 @@ impl Checker<'_> {
             self.mismatch(expr.id, expected, &actual);
         }
     }
+}
+
+fn overloads_of(name: &str) -> Option<&'static [Overload]> {
+    FUNCTIONS.get(name).map(Vec::as_slice)
 }
 
 fn literal_type(literal: &Literal) -> Type {

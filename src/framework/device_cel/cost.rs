@@ -176,10 +176,11 @@ fn of_overload(overload: &str, args: &[Value], result: u64) -> Option<u64> {
         "list_flatten" => allocating(arg(0), 1.0),
         "list_flatten_int" => {
             let depth = match args.get(1) {
-                Some(Value::Int(depth)) => u64::try_from(*depth).unwrap_or(0),
+                Some(Value::Int(depth)) => *depth,
                 _ => 1,
             };
-            arg(0).saturating_mul(depth).saturating_add(1 + LIST_CREATE)
+            // A negative depth wraps around, as upstream's conversion does.
+            arg(0).wrapping_mul(depth.cast_unsigned()).wrapping_add(1 + LIST_CREATE)
         }
         "list_distinct" => self_compare(args.first()?),
         _ if overload.starts_with("list_") && overload.ends_with("_sort") => self_compare(args.first()?),

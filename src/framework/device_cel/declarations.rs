@@ -23,10 +23,8 @@ pub(super) struct Overload {
 /// Functions by name, with their overloads in order.
 pub(super) type Functions = BTreeMap<&'static str, Vec<Overload>>;
 
-/// The overload of `includes`, which lists as attributes bring with them.
-pub(super) const INCLUDES: &str = "dra_includes_dyn_dyn";
-
-/// All functions. `includes` is among them; the checker hides it where attributes cannot be lists.
+/// All functions. `includes` and `allowMultipleAllocations` are there whatever the gates say: upstream's environment
+/// for stored expressions does not ask them.
 pub(super) static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| {
     let mut functions = Functions::new();
     for (name, overload) in DECLARATIONS.lines().filter_map(declaration) {

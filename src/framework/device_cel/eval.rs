@@ -8,9 +8,11 @@ use std::sync::Arc;
 use super::cost;
 use super::device::Inner;
 use super::map::{Entries, Map};
-use super::plan::{Attribute, Base, Call, Fold, Node, Plan, Qualifier, QualifierKey, Slot, invoke};
+use super::plan::{
+    Attribute, Base, Call, Fold, Node, Plan, Qualifier, QualifierKey, Slot, can_select, invoke,
+};
 use super::text::shown;
-use super::value::{Fault, List, Outcome, Value};
+use super::value::{Fatal, Fault, List, Outcome, Value};
 
 /// Evaluates a plan; gives the result and what it cost.
 pub(super) fn evaluate(plan: &Plan, device: &Arc<Inner>, limit: u64) -> (Outcome, u64) {
@@ -30,7 +32,7 @@ struct Run<'p> {
 impl Run<'_> {
     fn charge(&mut self, cost: u64) -> Result<(), Fault> {
         self.cost = self.cost.saturating_add(cost);
-        if self.cost > self.limit { Err(Fault::CostLimit) } else { Ok(()) }
+        if self.cost > self.limit { Err(Fault::Fatal(Fatal::CostLimit)) } else { Ok(()) }
     }
 
     fn eval(&mut self, node: &Node) -> Outcome {
@@ -59,7 +61,7 @@ impl Run<'_> {
                 Ok(Value::Bool(value)) if value == decisive => return Ok(Value::Bool(decisive)),
                 Ok(Value::Bool(_)) => {}
                 Ok(_) => fault = fault.or_else(|| Some(Fault::no_overload())),
-                Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+                Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
                 Err(error) => fault = fault.or(Some(error)),
             }
         }
@@ -77,6 +79,9 @@ impl Run<'_> {
 
     fn among(&mut self, value: &Node, list: &Value) -> Outcome {
         let value = self.eval(value)?;
+        if matches!(value, Value::Semver(_) | Value::Bytes(_) | Value::Format(_)) {
+            return Err(Fault::Fatal(Fatal::Unhashable(super::text::go_type(&value))));
+        }
         let found = match list {
             Value::List(list) => list.contains(&value),
             _ => false,
@@ -89,7 +94,7 @@ impl Run<'_> {
         let mut values = Vec::with_capacity(elements.len());
         for (node, optional) in elements {
             match self.eval(node) {
-                Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+                Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
                 Err(error) => fault = Some(error),
                 Ok(Value::Optional(value)) if *optional => values.extend(value.map(|v| (*v).clone())),
                 Ok(value) if *optional => {
@@ -114,7 +119,7 @@ impl Run<'_> {
         for (key, value, optional) in entries {
             match self.entry(&mut made, key, value, *optional) {
                 Ok(()) => {}
-                Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+                Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
                 Err(error) => {
                     fault = Some(error);
                     break;
@@ -146,13 +151,14 @@ impl Run<'_> {
         let mut args = Vec::with_capacity(call.args.len());
         let mut fault = None;
         let strict = !matches!(call.dispatch, super::plan::Dispatch::NotStrictlyFalse);
-        for arg in &call.args {
+        for (index, arg) in call.args.iter().enumerate() {
             match self.eval(arg) {
                 Ok(value) => args.push(value),
-                Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+                Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
                 Err(error) => {
                     if strict {
-                        if call.stops_early {
+                        // A call whose arguments were not all evaluated costs nothing.
+                        if call.stops_early && index + 1 < call.args.len() {
                             return Err(error);
                         }
                         fault = fault.or(Some(error));
@@ -162,13 +168,38 @@ impl Run<'_> {
                 }
             }
         }
+        if call.overload == Some("list_distinct") {
+            self.needs_list(&args, fault.is_some())?;
+        }
         let outcome = match fault {
             Some(fault) => Err(fault),
-            None if cost::too_long(&args) => return Err(Fault::CostLimit),
+            None if cost::too_long(&args) => return Err(Fault::Fatal(Fatal::CostLimit)),
             None => invoke(call, &args),
         };
         self.charge(cost::of_call(&call.function, call.overload, &args, &outcome))?;
         outcome
+    }
+
+    /// Ends the evaluation where upstream's cost counter takes something else for a list.
+    fn needs_list(&self, args: &[Value], failed: bool) -> Result<(), Fault> {
+        let no_list = |of, method| Err(Fault::Fatal(Fatal::NoList(of, method)));
+        match args.first() {
+            _ if failed => no_list("*types.Err", "Add"),
+            Some(Value::List(_)) | None => Ok(()),
+            Some(value) => {
+                let adds = matches!(
+                    value,
+                    Value::Int(_)
+                        | Value::Uint(_)
+                        | Value::Double(_)
+                        | Value::String(_)
+                        | Value::Bytes(_)
+                        | Value::Duration(_)
+                        | Value::Timestamp(_)
+                );
+                no_list(super::text::go_type(value), if adds { "Contains" } else { "Add" })
+            }
+        }
     }
 
     /// The value of a variable.
@@ -180,7 +211,7 @@ impl Run<'_> {
             Some(Some(init)) => self.eval(init),
             _ => Err(Fault::new("no such attribute(s)")),
         };
-        if matches!(outcome, Err(Fault::CostLimit)) {
+        if matches!(outcome, Err(Fault::Fatal(_))) {
             return outcome;
         }
         self.write(slot, Some(outcome.clone()));
@@ -203,7 +234,7 @@ impl Run<'_> {
         let known = self.read(slot).map(|_| ());
         self.charge(1)?;
         let added = self.eval(added);
-        if matches!(added, Err(Fault::CostLimit)) {
+        if matches!(added, Err(Fault::Fatal(_))) {
             return added;
         }
         self.charge(1)?;
@@ -211,7 +242,7 @@ impl Run<'_> {
         match (added?, self.take(slot)?) {
             (Value::List(added), Value::List(List::Items(mut items))) => {
                 if items.len().saturating_add(added.len()) > cost::MAX_ELEMENTS {
-                    return Err(Fault::CostLimit);
+                    return Err(Fault::Fatal(Fatal::CostLimit));
                 }
                 Arc::make_mut(&mut items).extend(added.iter());
                 Ok(Value::List(List::Items(items)))
@@ -232,7 +263,7 @@ impl Run<'_> {
         for arg in args {
             match self.eval(arg) {
                 Ok(value) => values.push(value),
-                Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+                Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
                 Err(error) if stops_early => return Err(error),
                 Err(error) => fault = Some(error),
             }
@@ -303,12 +334,12 @@ impl Run<'_> {
     fn step(&mut self, fold: &Fold) -> Result<bool, Fault> {
         match self.eval(&fold.condition) {
             Ok(Value::Bool(false)) => return Ok(false),
-            Err(Fault::CostLimit) => return Err(Fault::CostLimit),
+            Err(fatal @ Fault::Fatal(_)) => return Err(fatal),
             _ => {}
         }
         let outcome = self.eval(&fold.step);
-        if matches!(outcome, Err(Fault::CostLimit)) {
-            return Err(Fault::CostLimit);
+        if let Err(fatal @ Fault::Fatal(_)) = outcome {
+            return Err(fatal);
         }
         self.write(fold.accumulator, Some(outcome));
         Ok(true)
@@ -316,7 +347,7 @@ impl Run<'_> {
 
     fn attribute(&mut self, attribute: &Attribute) -> Outcome {
         let outcome = self.resolve(attribute);
-        if matches!(outcome, Err(Fault::CostLimit)) {
+        if matches!(outcome, Err(Fault::Fatal(_))) {
             return outcome;
         }
         let conditional = matches!(attribute.base, Base::Conditional(_));
@@ -350,21 +381,26 @@ impl Run<'_> {
         }
         let (mut value, mut optional) = match base {
             Value::Optional(None) => return Ok(Value::Optional(None)),
-            Value::Optional(Some(value)) => ((*value).clone(), true),
-            other => (other, false),
+            Value::Optional(Some(value)) => (value.unwrapped(), true),
+            other => (Ok(other), false),
         };
         for qualifier in &attribute.qualifiers {
             optional |= qualifier.optional;
             match self.qualify(qualifier, &value, optional)? {
-                Some(found) => value = found,
+                Some(found) => value = Ok(found),
                 None => return Ok(Value::Optional(None)),
             }
         }
-        Ok(if optional { Value::some(value) } else { value })
+        if optional { value.map(Value::some) } else { value }
     }
 
     /// What a qualifier selects; nothing where that is missing and may be.
-    fn qualify(&mut self, qualifier: &Qualifier, of: &Value, optional: bool) -> Result<Option<Value>, Fault> {
+    fn qualify(
+        &mut self,
+        qualifier: &Qualifier,
+        of: &Outcome,
+        optional: bool,
+    ) -> Result<Option<Value>, Fault> {
         let found = match &qualifier.key {
             QualifierKey::Constant(key) if qualifier.test_only => {
                 let found = lookup(of, key, true);
@@ -382,7 +418,7 @@ impl Run<'_> {
                 self.eval(key).and_then(|key| usable(&key).and_then(|()| lookup(of, &key, optional)))
             }
         };
-        if matches!(found, Err(Fault::CostLimit)) {
+        if matches!(found, Err(Fault::Fatal(_))) {
             return found;
         }
         if !optional || matches!(found, Ok(Some(_))) {
@@ -394,18 +430,18 @@ impl Run<'_> {
 
 /// Whether a value may select.
 fn usable(key: &Value) -> Result<(), Fault> {
-    match key {
-        Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_) => Ok(()),
-        other => Err(Fault::new(format!("invalid qualifier type: {}", super::text::go_type(other)))),
+    if can_select(key) {
+        return Ok(());
     }
+    Err(Fault::new(format!("invalid qualifier type: {}", super::text::go_type(key))))
 }
 
 /// The value of a key or index.
-fn lookup(of: &Value, key: &Value, missing_is_good: bool) -> Result<Option<Value>, Fault> {
+fn lookup(of: &Outcome, key: &Value, missing_is_good: bool) -> Result<Option<Value>, Fault> {
     let missing = |what: &str| {
         if missing_is_good { Ok(None) } else { Err(Fault::new(format!("{what}: {}", shown(key)))) }
     };
-    match of {
+    match of.as_ref().map_err(Clone::clone)? {
         Value::Map(map) => map.find(key).map_or_else(|| missing("no such key"), |value| Ok(Some(value))),
         Value::List(list) => {
             let index = super::functions::index_of(key)?;

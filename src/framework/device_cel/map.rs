@@ -202,6 +202,16 @@ impl Map {
         }
     }
 
+    /// The map without what is special about it: a domain that a device does not have is missing.
+    pub(super) fn plain(&self) -> Self {
+        if !matches!(self, Self::Attributes(_) | Self::Capacities(_)) {
+            return self.clone();
+        }
+        let mut entries = Entries::default();
+        self.entries().into_iter().for_each(|(key, value)| entries.put(key, value));
+        Self::new(entries)
+    }
+
     pub(super) fn equal(&self, other: &Self) -> bool {
         self.len() == other.len()
             && self.entries().iter().all(|(key, value)| {

@@ -36,12 +36,13 @@ use value::{Fault, Value};
 /// What a selector may cost before it is stopped, in CEL's units (`CELSelectorExpressionMaxCost`).
 pub const MAX_COST: u64 = 1_000_000;
 
-/// The feature gates that change what selectors can say.
+/// The feature gates for which upstream compiles selectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Features {
-    /// `DRAConsumableCapacity`: there is `device.allowMultipleAllocations`.
+    /// `DRAConsumableCapacity`. Upstream compiles stored expressions with everything that any gate brings, so
+    /// `device.allowMultipleAllocations` and `includes` are there in any case and this changes nothing.
     pub consumable_capacity: bool,
-    /// `DRAListTypeAttributes`: attributes may be lists, and there is `includes`.
+    /// `DRAListTypeAttributes`: attributes may be lists.
     pub list_type_attributes: bool,
 }
 
@@ -112,7 +113,7 @@ impl DeviceSelector {
             Ok(Value::Bool(matches)) => Ok(matches),
             Ok(other) => Err(EvalError::new(text::not_a_bool(&other))),
             Err(Fault::Error(text)) => Err(EvalError::new(text)),
-            Err(Fault::CostLimit) => Err(EvalError::new("operation cancelled: actual cost limit exceeded")),
+            Err(Fault::Fatal(fatal)) => Err(EvalError::new(fatal.to_string())),
         };
         (result, cost)
     }

@@ -13,6 +13,8 @@ use super::functions::{self, Native};
 use super::map::{Entries, Map};
 use super::regex::Regex;
 use super::syntax::ast::{Comprehension, Expr, ExprKind, Literal, operator};
+use super::text::go_type;
+use super::types::Type;
 use super::value::{Fault, Value};
 
 /// A place for a variable during evaluation.
@@ -201,6 +203,10 @@ impl Planner<'_> {
     /// What a name means, if the checker found that the node is one.
     fn reference(&self, expr: &Expr) -> Option<Planned> {
         match self.checked.references.get(expr.id)?.as_ref()? {
+            Reference::Variable(name) if matches!(self.checked.types.get(expr.id), Some(Type::Type(_))) => {
+                // Upstream takes a variable that holds a type for the name of one.
+                Some(Err(format!("reference to undefined type: {name}")))
+            }
             Reference::Variable(name) => {
                 let slot = self.scopes.iter().rev().find(|(known, _)| known == name).map(|(_, slot)| *slot);
                 let base = slot.map_or(Base::Device, Base::Variable);
@@ -225,7 +231,12 @@ impl Planner<'_> {
     fn index(&mut self, operand: &Expr, index: &Expr, optional: bool) -> Planned {
         let mut attribute = Attribute::of(self.node(operand)?);
         let key = match self.node(index)? {
-            Node::Constant(value) => QualifierKey::Constant(value),
+            Node::Constant(value) => {
+                if !can_select(&value) {
+                    return Err(format!("invalid qualifier type: {}", go_type(&value)));
+                }
+                QualifierKey::Constant(value)
+            }
             Node::Attribute(index) => QualifierKey::Attribute(Arc::from(index)),
             other => QualifierKey::Value(Arc::new(other)),
         };
@@ -343,7 +354,7 @@ impl Planner<'_> {
             return match invoke(&call, std::slice::from_ref(arg)) {
                 Ok(value) => Ok(Node::Constant(value)),
                 Err(Fault::Error(text)) => Err(text.to_string()),
-                Err(Fault::CostLimit) => Err("cost limit".to_owned()),
+                Err(Fault::Fatal(fatal)) => Err(fatal.to_string()),
             };
         }
         Ok(Node::Call(Box::new(call)))
@@ -400,7 +411,8 @@ fn exactly_two(args: Vec<Node>) -> Result<Box<[Node; 2]>, String> {
     <[Node; 2]>::try_from(args).map(Box::new).map_err(|_| "wrong number of arguments".to_owned())
 }
 
-fn constant(literal: &Literal) -> Value {
+/// The value of a literal.
+pub(super) fn constant(literal: &Literal) -> Value {
     match literal {
         Literal::Null => Value::Null,
         Literal::Bool(value) => Value::Bool(*value),
@@ -439,6 +451,11 @@ fn fold_map(entries: Vec<(Node, Node, bool)>) -> Node {
 /// Whether a constant list of such values is looked up as a set.
 fn is_set_member(value: &Value) -> bool {
     matches!(value, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_))
+}
+
+/// Whether a value can be a key or an index.
+pub(super) fn can_select(key: &Value) -> bool {
+    matches!(key, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_))
 }
 
 fn is_conversion(function: &str) -> bool {

@@ -221,9 +221,6 @@ impl<'a> Translator<'a> {
         if !valid {
             let shown: String =
                 self.pattern.get(at..).unwrap_or_default().chars().take(flags.chars().count() + 3).collect();
-            if end.is_none() {
-                return Err(format!("missing closing ): `{}`", self.pattern));
-            }
             return Err(format!("invalid or unsupported Perl syntax: `{shown}`"));
         }
         self.skip(2 + flags.chars().count());

@@ -1,5 +1,6 @@
 //! How Go writes and reads numbers and values.
 
+use super::map::Map;
 use super::value::Value;
 
 /// `%g`: the shortest text that gives the number again, with an exponent where it is small or large.
@@ -86,6 +87,7 @@ pub(super) fn go_type(value: &Value) -> &'static str {
         Value::Bytes(_) => "types.Bytes",
         Value::List(super::value::List::Items(_)) => "*types.baseList",
         Value::List(super::value::List::Joined { .. }) => "*types.concatList",
+        Value::Map(Map::Attributes(_) | Map::Capacities(_)) => "cel.mapper",
         Value::Map(_) => "*types.baseMap",
         Value::Optional(_) => "*types.Optional",
         Value::Type(_) => "*types.Type",
@@ -159,4 +161,13 @@ pub(super) fn not_a_bool(value: &Value) -> String {
         Value::Null | Value::Bool(_) => "type conversion error from 'null_type' to 'bool'".to_owned(),
     };
     format!("CEL result of type {name} could not be converted to bool: {why}")
+}
+
+/// The type of a value with parameters.
+pub(super) fn full_type(value: &Value) -> &'static str {
+    match value {
+        Value::Map(_) => "map(dyn, dyn)",
+        Value::List(_) => "list(dyn)",
+        other => other.type_name(),
+    }
 }

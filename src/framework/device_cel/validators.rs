@@ -3,8 +3,10 @@
 //! The validators of Kubernetes' CEL environment: literals of durations, times and regular expressions that cannot be
 //! read, lists and maps of mixed types, and `format` with arguments that do not fit its text.
 
-use super::checker::{Checked, Reference};
-use super::functions::{check_format, native};
+use super::checker::Checked;
+use super::declarations::FUNCTIONS;
+use super::functions::{check_format, fits, native};
+use super::plan::constant;
 use super::regex::Regex;
 use super::syntax::ast::{Expr, ExprKind, Id, Literal};
 use super::syntax::source::{Issue, Place};
@@ -47,6 +49,13 @@ fn collect<'a>(expr: &'a Expr, in_format: bool, nodes: &mut Vec<(&'a Expr, bool)
     }
 }
 
+/// Whether a conversion takes a value.
+fn converts(function: &str, arg: Value) -> bool {
+    let args = [arg];
+    let mut fitting = FUNCTIONS.get(function).into_iter().flatten().filter(|overload| fits(overload, &args));
+    fitting.next().and_then(|overload| native(overload.id)).is_some_and(|convert| convert(&args).is_ok())
+}
+
 struct Validator<'a> {
     checked: &'a Checked,
     places: &'a [Place],
@@ -63,31 +72,18 @@ impl Validator<'_> {
         self.checked.types.get(expr.id).cloned().unwrap_or(Type::Dyn)
     }
 
-    fn overload(&self, expr: &Expr) -> Option<&'static str> {
-        match self.checked.references.get(expr.id)?.as_ref()? {
-            Reference::Function { overloads, .. } => overloads.first().copied(),
-            _ => None,
-        }
-    }
-
     fn literal_argument(&mut self, expr: &Expr, wanted: &str) {
         let ExprKind::Call { function, args, .. } = &expr.kind else { return };
         let Some(arg) = args.first().filter(|_| function == wanted) else { return };
         let ExprKind::Literal(literal) = &arg.kind else { return };
         let good = match (wanted, literal) {
             ("matches", Literal::String(pattern)) => Regex::new(pattern).is_ok(),
-            (_, Literal::String(text)) => self.converts(expr, Value::String(text.clone())),
-            (_, Literal::Int(value)) => self.converts(expr, Value::Int(*value)),
-            _ => true,
+            ("matches", _) => true,
+            _ => converts(wanted, constant(literal)),
         };
         if !good {
             self.report(arg.id, format!("invalid {wanted} argument"));
         }
-    }
-
-    fn converts(&self, expr: &Expr, arg: Value) -> bool {
-        let convert = self.overload(expr).and_then(native);
-        convert.is_none_or(|convert| convert(&[arg]).is_ok())
     }
 
     fn compare(&mut self, id: Id, expected: &Type, actual: &Type) -> bool {

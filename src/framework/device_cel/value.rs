@@ -5,6 +5,7 @@
 //! what a device holds is read in place.
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -21,8 +22,36 @@ use crate::api::Quantity;
 pub(super) enum Fault {
     /// An error as a value: `&&` and `||` can swallow it.
     Error(Arc<str>),
-    /// The cost limit was reached; nothing swallows this.
+    /// The end of the evaluation: nothing swallows this.
+    Fatal(Fatal),
+}
+
+/// Why an evaluation ends at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fatal {
+    /// The cost limit was reached.
     CostLimit,
+    /// Upstream cannot look up a value of this type in a set, and panics.
+    Unhashable(&'static str),
+    /// Upstream takes a value of this type for a list when it counts a cost, and panics: the first method that the
+    /// type lacks.
+    NoList(&'static str, &'static str),
+}
+
+impl fmt::Display for Fatal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CostLimit => f.write_str("operation cancelled: actual cost limit exceeded"),
+            Self::Unhashable(of) => {
+                write!(f, "internal error: runtime error: hash of unhashable type {of}")
+            }
+            Self::NoList(of, method) => {
+                let what =
+                    format!("interface conversion: {of} is not traits.Lister: missing method {method}");
+                write!(f, "internal error: {what}")
+            }
+        }
+    }
 }
 
 impl Fault {
@@ -303,6 +332,23 @@ impl Value {
             (Self::Timestamp(a), Self::Timestamp(b)) => Ok(a.cmp(b)),
             _ => Err(Fault::no_overload()),
         }
+    }
+
+    /// What is in an optional when something is selected of it. Upstream passes the plain Go value on; for some types
+    /// that is one that it cannot read back.
+    pub(super) fn unwrapped(&self) -> Outcome {
+        let plain = match self {
+            Self::Optional(None) => return Ok(Self::Null),
+            Self::Optional(Some(value)) => return value.unwrapped(),
+            Self::Map(map) => return Ok(Self::Map(map.plain())),
+            Self::Quantity { .. } => "*resource.Quantity",
+            Self::Semver(_) => "semver.Version",
+            Self::Ip(_) => "netip.Addr",
+            Self::Cidr { .. } => "netip.Prefix",
+            Self::Url(_) => "*url.URL",
+            other => return Ok(other.clone()),
+        };
+        Err(Fault::new(format!("unsupported conversion to ref.Val: ({plain}){}", super::text::shown(self))))
     }
 
     /// Whether the type has an order.

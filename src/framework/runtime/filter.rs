@@ -238,6 +238,9 @@ impl Framework {
         pod: &PodInfo,
         node_to_status: &NodeToStatus,
     ) -> (Option<PostFilterResult>, Status, Vec<PluginVerdict>) {
+        if state.skip_all_post_filter_plugins {
+            return (None, Status::unschedulable("All PostFilter plugins are skipped"), Vec::new());
+        }
         let mut meaningful = None;
         let mut reasons = Vec::new();
         let mut rejector = "";

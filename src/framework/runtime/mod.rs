@@ -4,6 +4,7 @@
 //! cycle, which is the scheduler's.
 
 mod filter;
+mod placement;
 mod profile;
 mod queueing_hints;
 mod registry;
@@ -19,6 +20,7 @@ use crate::api::Str;
 use super::plugin::Plugin;
 
 pub use filter::{PluginVerdict, PreFilterOutcome};
+pub use placement::{PlacementPluginScores, PlacementScoreOutcome};
 pub use profile::{ProfileError, build_profiles};
 pub use queueing_hints::{QueueingHintFunction, QueueingHintMap};
 pub use registry::{FactoryContext, PluginFactory, Registry, RegistryError};

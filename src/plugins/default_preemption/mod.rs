@@ -19,7 +19,7 @@ pub use extenders::ask_extenders;
 pub use victims::DisruptionBudget;
 
 use crate::api::NamespacedName;
-use crate::api::objects::Pod;
+use crate::api::objects::{Pod, PodGroup};
 use crate::config::plugin_args::DefaultPreemptionArgs;
 use crate::config::{FeatureGates, Gate};
 use crate::framework::preemption::PreemptionEvidence;
@@ -36,12 +36,22 @@ pub struct DefaultPreemption {
     args: DefaultPreemptionArgs,
     /// The gate SchedulerAsyncPreemption: the preemptor waits outside the queue for its victims' eviction.
     is_async: bool,
+    /// The gate WorkloadAwarePreemption: room for pods of groups is made for the group as a whole.
+    is_workload_aware: bool,
+    /// The gate TopologyAwareWorkloadScheduling: a group is tried in several placements, and none of them may cost
+    /// others their place.
+    is_topology_aware: bool,
 }
 
 impl DefaultPreemption {
     /// The plugin with these arguments.
     pub const fn new(args: DefaultPreemptionArgs, gates: &FeatureGates) -> Self {
-        Self { args, is_async: gates.is_enabled(Gate::SchedulerAsyncPreemption) }
+        Self {
+            args,
+            is_async: gates.is_enabled(Gate::SchedulerAsyncPreemption),
+            is_workload_aware: gates.is_enabled(Gate::WorkloadAwarePreemption),
+            is_topology_aware: gates.is_enabled(Gate::TopologyAwareWorkloadScheduling),
+        }
     }
 
     /// Whether the pod may preempt at all (`PodEligibleToPreemptOthers`); `nominated_node_status` is what the
@@ -70,6 +80,22 @@ impl DefaultPreemption {
             return Err("not eligible due to a terminating pod on the nominated node.");
         }
         Ok(())
+    }
+
+    /// Why a pod of a group may not preempt by itself, if it may not.
+    fn limit_of_group(&self, handle: &Handle<'_>, pod: &Pod) -> Option<&'static str> {
+        pod.pod_group_name()?;
+        if self.is_topology_aware {
+            let Some(group) = pod_group(handle, pod) else {
+                return Some("preemption: pod group for pod not found");
+            };
+            if group.spec.scheduling_constraints.is_some() {
+                return Some(
+                    "preemption: not eligible due to placement-based pod group scheduling limitation",
+                );
+            }
+        }
+        self.is_workload_aware.then_some("preemption: not eligible due to workload aware preemption enabled")
     }
 
     fn preempt(
@@ -133,6 +159,11 @@ impl DefaultPreemption {
     }
 }
 
+fn pod_group<'a>(handle: &Handle<'a>, pod: &Pod) -> Option<&'a Arc<PodGroup>> {
+    let name = pod.pod_group_name()?.clone();
+    handle.objects.pod_groups.get(&NamespacedName { namespace: pod.metadata.namespace.clone(), name })
+}
+
 /// Whether the pod is going because the scheduler has preempted it.
 fn is_preempted(pod: &Pod) -> bool {
     pod.is_terminating()
@@ -164,6 +195,9 @@ impl PostFilterPlugin for DefaultPreemption {
         pod: &PodInfo,
         node_to_status: &NodeToStatus,
     ) -> (Option<PostFilterResult>, Status) {
+        if let Some(limit) = self.limit_of_group(handle, &pod.pod) {
+            return (None, Status::unschedulable(limit));
+        }
         let (result, status) = self.preempt(handle, state, pod, node_to_status);
         let message = status.message();
         if message.is_empty() {
@@ -175,11 +209,22 @@ impl PostFilterPlugin for DefaultPreemption {
 
 impl PreEnqueuePlugin for DefaultPreemption {
     fn pre_enqueue(&self, handle: &Handle<'_>, pod: &Arc<Pod>) -> Status {
-        if !self.is_async || !handle.preemption.preempting.contains(pod.uid()) {
+        if !self.is_async {
+            return Status::SUCCESS;
+        }
+        let is_with_group = self.is_workload_aware && pod.pod_group_name().is_some();
+        let (uid, text) = if is_with_group {
+            // Pods whose group is not there are for others to hold.
+            let Some(group) = pod_group(handle, pod) else { return Status::SUCCESS };
+            (&group.metadata.uid, "waiting for the preemption for this pod group to be finished")
+        } else {
+            (pod.uid(), "waiting for the preemption for this pod to be finished")
+        };
+        if !handle.preemption.preempting.contains(uid) {
             return Status::SUCCESS;
         }
         // Only the eviction of the last victim tells that the way is free: it is once that pod is gone or going.
-        let last = handle.preemption.last_victims_pending_preemption.get(pod.uid());
+        let last = handle.preemption.last_victims_pending_preemption.get(uid);
         let is_done = last.is_some_and(|victim| {
             let key = NamespacedName { namespace: victim.namespace.clone(), name: victim.name.clone() };
             handle.objects.pods.get(&key).is_none_or(|pod| pod.is_terminating())
@@ -187,7 +232,7 @@ impl PreEnqueuePlugin for DefaultPreemption {
         if is_done {
             return Status::SUCCESS;
         }
-        Status::unresolvable("waiting for the preemption for this pod to be finished")
+        Status::unresolvable(text)
     }
 }
 

@@ -42,9 +42,15 @@ impl DisruptionBudget {
         parsed.collect()
     }
 
-    /// Whether the pod's eviction would use the budget up by one.
-    fn counts(&self, pod: &Pod) -> bool {
-        self.namespace == pod.metadata.namespace
+    /// How many more evictions it allows.
+    pub const fn allowed(&self) -> i32 {
+        self.allowed
+    }
+
+    /// Whether the pod's eviction would use the budget up by one. A pod without labels belongs to no budget.
+    pub fn counts(&self, pod: &Pod) -> bool {
+        !pod.metadata.labels.is_empty()
+            && self.namespace == pod.metadata.namespace
             && self.selector.matches(&pod.metadata.labels)
             && !self.disrupted.iter().any(|name| *name == *pod.metadata.name)
     }
@@ -69,10 +75,6 @@ fn split_by_violation(
 ) -> (Vec<Arc<PodInfo>>, Vec<Arc<PodInfo>>) {
     let mut allowed: Vec<i64> = budgets.iter().map(|budget| i64::from(budget.allowed)).collect();
     let violates = |info: &&Arc<PodInfo>| {
-        // A pod without labels belongs to no budget.
-        if info.pod.metadata.labels.is_empty() {
-            return false;
-        }
         let mut is_violated = false;
         for (budget, allowed) in budgets.iter().zip(&mut allowed) {
             if budget.counts(&info.pod) {

@@ -78,12 +78,19 @@ impl fmt::Debug for TopologyCounts {
 pub(super) struct Adder<'a> {
     snapshot: &'a Snapshot,
     keys: Vec<(Arc<Domains>, Vec<i64>)>,
+    /// The nodes whose pods count, by position; all if absent.
+    listed: Option<&'a [bool]>,
     has_added: bool,
 }
 
 impl<'a> Adder<'a> {
     pub(super) fn new(snapshot: &'a Snapshot) -> Self {
-        Self { snapshot, keys: Vec::new(), has_added: false }
+        Self::on(snapshot, None)
+    }
+
+    /// Counts pods on the nodes of a list alone.
+    pub(super) fn on(snapshot: &'a Snapshot, listed: Option<&'a [bool]>) -> Self {
+        Self { snapshot, keys: Vec::new(), listed, has_added: false }
     }
 
     /// Makes a key known, so that it is in the outcome even if nothing is added to it.
@@ -105,6 +112,9 @@ impl<'a> Adder<'a> {
         let Some((domains, numbers)) = self.keys.get_mut(index) else { return };
         for (position, n_pods) in class.nodes() {
             let Some(domain) = domains.at(position) else { continue };
+            if self.listed.is_some_and(|listed| listed.get(position) == Some(&false)) {
+                continue;
+            }
             if let Some(sum) = numbers.get_mut(domain as usize) {
                 *sum += number * n_pods;
                 self.has_added = true;

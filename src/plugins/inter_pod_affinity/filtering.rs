@@ -38,7 +38,7 @@ struct IncomingTerms {
 impl PreFilterState {
     fn new(handle: &Handle<'_>, pod: &PodInfo, terms: IncomingTerms) -> Self {
         let (snapshot, metadata) = (handle.snapshot, &pod.pod.metadata);
-        let mut existing = Adder::new(snapshot);
+        let mut existing = Adder::on(snapshot, snapshot.list_with_required_anti_affinity());
         let mut affinity = Adder::new(snapshot);
         let mut anti_affinity = Adder::new(snapshot);
         for term in &terms.affinity {

@@ -81,7 +81,10 @@ impl PreScorePlugin for InterPodAffinity {
         });
         let metadata = &pod.pod.metadata;
         let mut opinions = Opinions {
-            adder: Adder::new(handle.snapshot),
+            adder: match has_preferred {
+                true => Adder::new(handle.snapshot),
+                false => Adder::on(handle.snapshot, handle.snapshot.list_with_affinity()),
+            },
             preferred: preferred.unwrap_or_default(),
             hard_weight: i64::from(self.args.hard_pod_affinity_weight),
             namespace: &metadata.namespace,

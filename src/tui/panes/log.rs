@@ -332,6 +332,7 @@ const fn why_empty(mode: Mode, is_filtered: bool) -> &'static str {
 pub(super) fn outcome_text(outcome: &CycleOutcome) -> String {
     match outcome {
         CycleOutcome::InProgress => String::from("under way"),
+        CycleOutcome::Tried { node } => format!("fits on {node}"),
         CycleOutcome::Waiting { node } => format!("waits at Permit for {node}"),
         CycleOutcome::Binding { node } => format!("being bound to {node}"),
         CycleOutcome::Bound { node } => format!("bound to {node}"),
@@ -422,9 +423,10 @@ impl LineDrawer<'_> {
             CycleOutcome::Unschedulable { .. } => Role::StatusUnschedulable,
             CycleOutcome::Error { .. } => Role::StatusError,
             CycleOutcome::Waiting { .. } => Role::StatusWait,
-            CycleOutcome::InProgress | CycleOutcome::Binding { .. } | CycleOutcome::Skipped { .. } => {
-                Role::Text
-            }
+            CycleOutcome::InProgress
+            | CycleOutcome::Tried { .. }
+            | CycleOutcome::Binding { .. }
+            | CycleOutcome::Skipped { .. } => Role::Text,
         };
         let style = self.cx.theme.style(role);
         let muted = self.cx.theme.style(Role::Muted);

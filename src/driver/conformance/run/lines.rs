@@ -194,6 +194,11 @@ pub(super) fn evidence(trace: &CycleTrace, now: Time, lines: &mut Lines) {
         let n = score.nodes.len();
         lines.add(format!("choose {pod}: score {best}, best of {n} feasible: {}", ties.join(",")));
     }
+    preemption(trace, now, lines);
+}
+
+/// Among which candidates DefaultPreemption had to choose.
+pub(super) fn preemption(trace: &CycleTrace, now: Time, lines: &mut Lines) {
     let found = trace.post_filter.as_ref().and_then(|post_filter| post_filter.evidence.as_ref());
     if let Some(found) = found.filter(|found| found.candidates.len() > 1) {
         let (best, _) = best_candidates(&found.candidates, now);

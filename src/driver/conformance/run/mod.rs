@@ -5,6 +5,7 @@
 //! so that the text is a function of the files. Among equals the first by name is taken.
 
 mod api;
+mod groups;
 mod lines;
 mod script;
 mod stage;
@@ -157,7 +158,7 @@ fn fill(stage: &mut Stage, manifests: &[Source]) -> Result<(), RunError> {
     let is_pending = |object: &Object| matches!(object, Object::Pod(pod) if !pod.is_assigned());
     let (pending, settled): (Vec<Object>, Vec<Object>) = objects.into_iter().partition(is_pending);
     for object in settled {
-        stage.api.apply(object, &classes, EPOCH)?;
+        stage.api.apply(object, true, &classes, EPOCH)?;
     }
     stage.api.take_events();
     // The queue counts its intervals from the first input on.
@@ -168,7 +169,7 @@ fn fill(stage: &mut Stage, manifests: &[Source]) -> Result<(), RunError> {
         stage.handle(Input::Added(object));
     }
     for object in pending {
-        stage.apply(object, &classes)?;
+        stage.apply(object, true, &classes)?;
     }
     Ok(())
 }
@@ -285,11 +286,13 @@ impl Run<'_> {
         match &change.deed {
             Deed::Apply(file) => {
                 let text = self.read(file)?;
+                let with_status = api::claims_with_status(&text);
                 let objects = load(&[Source { name: file.clone(), text }])?.objects;
                 let classes = classes(&objects);
                 let classes = PriorityClasses::new(&classes);
                 for object in objects {
-                    self.stage.apply(object, &classes)?;
+                    let has_status = with_status.contains(&object.key());
+                    self.stage.apply(object, has_status, &classes)?;
                 }
             }
             Deed::Delete(kind, key) => {
@@ -327,16 +330,22 @@ impl Run<'_> {
         }
         self.flush("  ");
         self.stage.tick();
+        let before = self.stage.scheduler.group_trace().map(|trace| trace.number);
         self.stage.handle(Input::Command(Steer::NextPhase));
-        while let Some(phase) = self.stage.scheduler.next_phase_of_attempt() {
+        while self.stage.scheduler.is_in_cycle() {
+            let phase = self.stage.scheduler.next_phase_of_attempt();
             let has_nodes = self.stage.scheduler.snapshot().num_nodes() > 0;
             match phase {
-                Phase::PreFilter if has_nodes => self.change_during(Moment::PreFilter),
-                Phase::PostFilter => self.change_during(Moment::PostFilter),
+                Some(Phase::PreFilter) if has_nodes => self.change_during(Moment::PreFilter),
+                Some(Phase::PostFilter) => self.change_during(Moment::PostFilter),
                 _ => {}
             }
-            let is_awaited = self.during.contains_key(&Moment::PostFilter)
-                && matches!(phase, Phase::PreFilter | Phase::Filter);
+            groups::before_deed(&mut self.stage);
+            // In the cycle of a group several attempts may come to that moment.
+            let may_come = matches!(phase, Some(Phase::PreFilter | Phase::Filter))
+                || self.stage.scheduler.is_in_group_cycle();
+            let is_awaited = may_come && self.during.contains_key(&Moment::PostFilter)
+                || phase.is_none() && !self.during.is_empty();
             let steer = if is_awaited { Steer::NextPhase } else { Steer::ScheduleOne };
             self.stage.handle(Input::Command(steer));
             while self.stage.scheduler.is_in_cycle() && self.stage.has_deeds() {
@@ -348,7 +357,11 @@ impl Run<'_> {
         self.stage.do_deeds();
         self.stage.attempted = None;
         self.stage.settle();
-        if let Some(trace) = trace {
+        let group = self.stage.scheduler.group_trace().filter(|trace| Some(trace.number) != before);
+        if let Some(trace) = group {
+            self.print_line(&format!("  {}", groups::cycle_line(&trace)));
+            groups::evidence(&trace, self.stage.now, &mut self.stage.lines);
+        } else if let Some(trace) = trace {
             let line = format!(
                 "  cycle {} attempt={} from={}",
                 trace.pod_key(),

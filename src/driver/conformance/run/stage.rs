@@ -17,6 +17,7 @@ use crate::scheduler::input::{Command, Input};
 use crate::scheduler::turns::Strand;
 
 use super::api::{ConditionPatch, RunApi, cut_to_millis};
+use super::groups;
 use super::lines::{self, Lines};
 use super::script::{Fault, Graceful, Why};
 use super::test_plugins::Calls;
@@ -127,16 +128,29 @@ impl Stage {
         self.settle();
     }
 
+    /// Lets the clock move a little, without a look at what has its time.
+    pub fn nudge(&mut self) {
+        self.now += TICK;
+    }
+
     /// Creates or replaces an object, and lets everything follow.
-    pub fn apply(&mut self, object: Object, classes: &PriorityClasses<'_>) -> Result<(), ApiError> {
+    pub fn apply(
+        &mut self,
+        object: Object,
+        has_status: bool,
+        classes: &PriorityClasses<'_>,
+    ) -> Result<(), ApiError> {
         self.tick();
-        self.api.apply(object, classes, self.now)?;
+        self.api.apply(object, has_status, classes, self.now)?;
         self.settle();
         Ok(())
     }
 
     /// Gives the scheduler an input at the present time.
     pub fn handle(&mut self, input: Input) {
+        if self.ends_binding_of_member(&input) {
+            self.nudge();
+        }
         self.handle_at(self.now, input);
     }
 
@@ -152,6 +166,25 @@ impl Stage {
         }
     }
 
+    /// Whether a member of a pod group comes back to the queue by that input because its binding cycle fails: the clock
+    /// moves before that.
+    fn ends_binding_of_member(&self, input: &Input) -> bool {
+        if self.scheduler.is_in_cycle() || !self.scheduler.has_binding_of_member() {
+            return false;
+        }
+        self.returns_member(input)
+    }
+
+    /// Whether a member of a pod group comes back to the queue by that input.
+    pub fn returns_member(&self, input: &Input) -> bool {
+        let before = self.calls.copy();
+        let mut trial = self.scheduler.clone();
+        trial.handle(self.now, input.clone());
+        self.calls.restore(&before);
+        let mut moves = trial.moves_after(self.n_moves);
+        moves.any(|line| groups::is_return_of_member(&line.entry, self.api.objects()))
+    }
+
     /// Lets everything happen that can happen now.
     pub fn settle(&mut self) {
         loop {
@@ -159,7 +192,8 @@ impl Stage {
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
             // Plugins of kube-scheduler's own go on without a turn.
             let is_own = |plugin: &str| names::ALL.contains(&plugin);
-            if turn.has_waited && !turn.waited_in.is_some_and(is_own) {
+            let goes_by_turns = turn.has_waited && !turn.waited_in.is_some_and(is_own);
+            if goes_by_turns || groups::is_of_member(&self.scheduler, &turn.strand) {
                 self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));
@@ -180,8 +214,12 @@ impl Stage {
 
     /// Does what the scheduler has asked for, and tells it of every change.
     pub fn do_deeds(&mut self) {
+        let is_of_claim = |effect: &Effect| matches!(&effect.kind, EffectKind::Write(write) if write.object.kind() == Kind::ResourceClaim);
         loop {
-            self.deliver();
+            // A claim is written in one go, before the watch tells of it.
+            if !self.effects.front().is_some_and(is_of_claim) {
+                self.deliver();
+            }
             if let Some(effect) = self.effects.pop_front() {
                 self.carry_out(effect);
             } else if self.held_back.is_empty() {
@@ -272,6 +310,13 @@ impl Stage {
                 if !self.is_slow("delete", &pod, &what, id, || SlowCall::Delete { pod: pod.clone() }) {
                     self.evict(id, &pod);
                 }
+            }
+            EffectKind::PatchPodGroupStatus { pod_group, condition, base } => {
+                self.lines.add(groups::patch(&pod_group, base.condition(&condition.type_), &condition));
+                let result = self.api.patch_group_status(&pod_group, condition, self.now);
+                self.deliver();
+                let result = result.map_err(|error| api_failure(&error));
+                self.handle(Input::EffectDone { id, result });
             }
             EffectKind::PatchPodStatus { pod, condition, nominated_node_name, base, .. } => {
                 let condition = condition.map(|condition| ConditionPatch::between(&base, &condition));
@@ -375,7 +420,7 @@ impl Stage {
                 self.lines.add(format!("patch {pod} fails: {failure}"));
                 patch.tries -= 1;
                 if is_retried && patch.tries > 0 {
-                    if self.attempted.as_ref() == Some(&pod) {
+                    if self.attempted.as_ref() == Some(&pod) || self.scheduler.is_in_cycle() {
                         return self.patch(id, patch);
                     }
                     let waits = PATCH_WAITS.get(PATCH_TRIES - 1 - patch.tries).copied().unwrap_or_default();

@@ -3,6 +3,8 @@
 
 use super::*;
 use crate::api::manifest::load;
+use crate::api::objects::{AllocationResult, PersistentVolumeClaim, ResourceClaim};
+use crate::framework::{ApiWrite, WriteVerb};
 
 const START: Time = Time::from_secs(1_767_225_600);
 
@@ -262,4 +264,79 @@ fn what_admission_refuses_is_told_with_its_place() {
     );
     let refused = SandboxApi::new(loaded.objects, START).unwrap_err();
     assert_eq!(refused.errors.iter().map(|error| error.index).collect::<Vec<_>>(), [0]);
+}
+
+fn with_claims() -> SandboxApi {
+    sandbox(
+        "kind: PersistentVolumeClaim\napiVersion: v1\nmetadata: {name: data}\nspec: {storageClassName: fast}\n---\n\
+         kind: ResourceClaim\napiVersion: resource.k8s.io/v1\nmetadata: {name: gpu}\nspec: {}\n---\n",
+    )
+}
+
+fn resource_claim(api: &SandboxApi) -> ResourceClaim {
+    ResourceClaim::clone(api.objects().resource_claims.get(&key("gpu")).unwrap())
+}
+
+fn write(api: &mut SandboxApi, verb: WriteVerb, object: impl Into<Object>) -> Result<Object, ApiError> {
+    api.carry_out_write(&ApiWrite { verb, object: object.into() }, START)
+}
+
+#[test]
+fn an_object_with_finalizers_goes_with_the_last_of_them_where_controllers_run() {
+    let data = key("data");
+    let mut api = with_claims();
+    api.delete(Kind::PersistentVolumeClaim, &data, START).unwrap();
+    assert!(api.objects().persistent_volume_claims.is_empty(), "nobody would take the finalizer away");
+    let mut api = with_claims();
+    api.set_has_controllers();
+    api.take_events();
+    api.delete(Kind::PersistentVolumeClaim, &data, START).unwrap();
+    api.delete(Kind::PersistentVolumeClaim, &data, START).unwrap();
+    let claim = api.objects().persistent_volume_claims.get(&data).cloned().unwrap();
+    assert_eq!(claim.metadata.deletion_timestamp, Some(START));
+    assert_eq!(api.take_events().len(), 1, "a second deletion changes nothing");
+    let mut freed = PersistentVolumeClaim::clone(&claim);
+    freed.metadata.finalizers.clear();
+    write(&mut api, WriteVerb::Update, freed).unwrap();
+    assert!(api.objects().persistent_volume_claims.is_empty());
+    assert!(matches!(api.take_events().as_slice(), [WatchEvent::Deleted(_)]));
+}
+
+#[test]
+fn a_write_of_the_status_leaves_the_rest_and_the_other_way_round() {
+    let mut api = with_claims();
+    let stale = resource_claim(&api);
+    let mut with_finalizer = stale.clone();
+    with_finalizer.metadata.finalizers.push(Str::from("x"));
+    with_finalizer.status.allocation = Some(AllocationResult::default());
+    write(&mut api, WriteVerb::Update, with_finalizer).unwrap();
+    assert_eq!(resource_claim(&api).status.allocation, None, "the status is not written");
+    let mut allocated = stale;
+    allocated.status.allocation = Some(AllocationResult::default());
+    let refused = write(&mut api, WriteVerb::UpdateStatus, allocated.clone()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "Operation cannot be fulfilled on resourceclaims.resource.k8s.io \"gpu\": the object has been modified; please apply your changes to the latest version and try again"
+    );
+    allocated.metadata.resource_version.clear();
+    write(&mut api, WriteVerb::UpdateStatus, allocated).unwrap();
+    let claim = resource_claim(&api);
+    assert!(claim.status.allocation.is_some());
+    assert_eq!(claim.metadata.finalizers.len(), 1, "the rest is not written");
+}
+
+#[test]
+fn a_manifest_that_is_applied_again_leaves_what_controllers_have_written() {
+    let mut api = with_claims();
+    let claims =
+        |api: &SandboxApi| api.objects().persistent_volume_claims.get(&key("data")).cloned().unwrap();
+    let mut bound = PersistentVolumeClaim::clone(&claims(&api));
+    bound.spec.volume_name = Str::from("disk");
+    bound.metadata.annotations.insert(Str::from("pv.kubernetes.io/bind-completed"), Str::from("yes"));
+    bound.status.phase = "Bound".to_owned();
+    api.store(bound.into());
+    let stored = claims(&api);
+    let again = "kind: PersistentVolumeClaim\napiVersion: v1\nmetadata: {name: data}\nspec: {storageClassName: fast}\n";
+    assert_eq!(api.apply_text("editor", again, START).unwrap(), "persistentvolumeclaim/data unchanged");
+    assert_eq!(claims(&api), stored);
 }

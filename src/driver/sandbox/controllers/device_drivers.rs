@@ -176,7 +176,7 @@ fn slices(node: &Node, driver: &Str, devices: &[&Device]) -> Vec<ResourceSlice> 
                 driver: driver.clone(),
                 pool: ResourcePool { name: name.clone(), generation: 1, resource_slice_count },
                 node_name: Some(name.clone()),
-                devices: chunk.iter().map(|device| Device::clone(device)).collect(),
+                devices: chunk.iter().copied().cloned().collect(),
                 ..ResourceSliceSpec::default()
             },
         })

@@ -29,7 +29,8 @@ pub struct Deed {
 
 impl fmt::Display for Deed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {} ({})", self.kind, self.object, self.note, self.reason)
+        let Self { controller, kind, object, note, reason, .. } = self;
+        write!(f, "{controller}: {kind} {object}: {note} ({reason})")
     }
 }
 
@@ -70,6 +71,7 @@ impl Said {
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
     deeds: VecDeque<Deed>,
+    n_deeds: u64,
     n_progress: u64,
 }
 
@@ -77,6 +79,17 @@ impl Journal {
     /// The deeds, the newest last.
     pub const fn deeds(&self) -> &VecDeque<Deed> {
         &self.deeds
+    }
+
+    /// How many deeds there have been, those included that are not kept any more.
+    pub const fn n_deeds(&self) -> u64 {
+        self.n_deeds
+    }
+
+    /// The deeds after the first so many, as far as they are kept.
+    pub fn since(&self, n_deeds: u64) -> impl Iterator<Item = &Deed> {
+        let n_new = usize::try_from(self.n_deeds.saturating_sub(n_deeds)).unwrap_or(usize::MAX);
+        self.deeds.iter().skip(self.deeds.len().saturating_sub(n_new))
     }
 
     /// How many deeds have brought something forward.
@@ -99,11 +112,7 @@ impl Journal {
             return;
         }
         let deed = Deed { at, controller, kind, object: object.clone(), is_warning, reason, note };
-        if is_warning {
-            tracing::warn!(target: "sandbox", "{controller}: {deed}");
-        } else {
-            tracing::info!(target: "sandbox", "{controller}: {deed}");
-        }
+        self.n_deeds += 1;
         self.n_progress += u64::from(is_progress);
         if self.deeds.len() == CAPACITY {
             self.deeds.pop_front();

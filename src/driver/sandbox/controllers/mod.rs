@@ -9,7 +9,7 @@
 //!
 //! All but the making of volumes is done at once, at the moment of the change that calls for it. A controller looks at
 //! one object at a time and can look as often as it likes: where nothing is to be done, nothing is written. What was
-//! done is kept as [`Deed`]s and told to `tracing`.
+//! done is kept as [`Deed`]s.
 
 pub mod device_drivers;
 mod journal;
@@ -112,10 +112,8 @@ impl Controllers {
             Object::Node(_) => {
                 self.due.insert(Item::Node(key));
             }
-            Object::Pod(pod) => {
-                if pod_claims::needs_claims(pod) {
-                    self.due.insert(Item::Pod(key));
-                }
+            Object::Pod(pod) if pod_claims::needs_claims(pod) => {
+                self.due.insert(Item::Pod(key));
             }
             Object::PersistentVolumeClaim(_) => {
                 self.due.insert(Item::VolumeClaim(key));

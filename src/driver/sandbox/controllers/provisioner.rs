@@ -33,6 +33,9 @@ pub const PROVISIONING_ERROR: &str = "sandbox.schedscope.dev/provisioning-error"
 
 /// On a volume that was made for a claim: by which driver.
 const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
+/// On a claim: which driver is to make its volume, under the old name of the annotation and the new one.
+const PROVISIONER_OF_CLAIM: [&str; 2] =
+    ["volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner"];
 /// The provisioner of classes whose volumes are made by hand.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 /// The code that gives the choice of the node back.
@@ -107,6 +110,7 @@ impl Provisioner {
         if *class.provisioner == *NO_PROVISIONER {
             return false;
         }
+        assign(cx, claim, &driver_of(&class));
         let due = cx.now.saturating_add(self.time(cx, &class));
         self.attempts.insert(uid.clone(), Attempt { claim: key.clone(), node, due });
         let note = format!("External provisioner is provisioning volume for claim {:?}", key.to_string());
@@ -209,6 +213,17 @@ impl Provisioner {
 struct Failure {
     code: String,
     description: String,
+}
+
+/// Writes onto the claim which driver is to make its volume (`setClaimProvisioner`).
+fn assign(cx: &mut Cx<'_>, claim: &PersistentVolumeClaim, driver: &Str) {
+    let mut assigned = claim.clone();
+    for annotation in PROVISIONER_OF_CLAIM {
+        assigned.metadata.annotations.insert(Str::from(annotation), driver.clone());
+    }
+    if assigned != *claim {
+        cx.api.store(assigned.into());
+    }
 }
 
 /// The driver of a class: the CSI driver in the place of an old plugin.

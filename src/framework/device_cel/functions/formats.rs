@@ -17,11 +17,11 @@ const NAMES: [(&str, u64); 13] = [
     ("dns1123SubdomainPrefix", 60),
     ("dns1035LabelPrefix", 30),
     ("labelValue", 40),
-    ("uri", 1_600),
-    ("uuid", 94),
+    ("uri", 1_103),
+    ("uuid", 70),
     ("byte", 84),
-    ("date", 144),
-    ("datetime", 144),
+    ("date", 71),
+    ("datetime", 71),
 ];
 
 /// How long a regular expression the cost of a format assumes.
@@ -107,7 +107,7 @@ fn matches(text: &str, pattern: &str) -> bool {
 }
 
 fn too_long(most: usize) -> String {
-    format!("must be no more than {most} bytes")
+    format!("must be no more than {most} characters")
 }
 
 /// The words for a text that does not have a form: examples, then the expression.

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use super::super::cost::MAX_ELEMENTS;
 use super::super::map::whole;
 use super::super::syntax::ast::operator;
-use super::super::text::{go_general, shown};
-use super::super::value::{Fault, List, Outcome, Value};
+use super::super::text::{full_type, go_general, shown};
+use super::super::value::{Fatal, Fault, List, Outcome, Value};
 use super::{Native, operators};
 
 pub(super) fn singleton(function: &str) -> Option<Native> {
@@ -168,9 +168,9 @@ fn flatten(args: &[Value]) -> Outcome {
     let (list, depth) = match args {
         [Value::List(list)] => (list, 1),
         [Value::List(list), Value::Int(depth)] => (list, *depth),
-        [first] => return Err(Fault::new(format!("no such overload: {}.flatten()", first.type_name()))),
+        [first] => return Err(Fault::new(format!("no such overload: {}.flatten()", full_type(first)))),
         [first, second] => {
-            let (first, second) = (first.type_name(), second.type_name());
+            let (first, second) = (full_type(first), full_type(second));
             return Err(Fault::new(format!("no such overload: {first}.flatten({second})")));
         }
         _ => return Err(Fault::no_overload()),
@@ -190,7 +190,7 @@ fn flatten_into(list: &List, depth: i64, out: &mut Vec<Value>) -> Result<(), Fau
             value => out.push(value),
         }
         if out.len() > MAX_ELEMENTS {
-            return Err(Fault::CostLimit);
+            return Err(Fault::Fatal(Fatal::CostLimit));
         }
     }
     Ok(())
@@ -222,7 +222,7 @@ fn sort_by(list: &List, keys: &List) -> Outcome {
 fn range(args: &[Value]) -> Outcome {
     let [Value::Int(end)] = args else { return Err(Fault::no_overload()) };
     if usize::try_from(*end).is_ok_and(|end| end > MAX_ELEMENTS) {
-        return Err(Fault::CostLimit);
+        return Err(Fault::Fatal(Fatal::CostLimit));
     }
     Ok(Value::list((0..*end).map(Value::Int).collect()))
 }
@@ -238,7 +238,7 @@ fn distinct(args: &[Value]) -> Outcome {
     let [Value::List(list)] = args else { return Err(Fault::no_overload()) };
     // The cost is twice the square of the length: what is longer than this is beyond the limit.
     if list.len() > 10_000 {
-        return Err(Fault::CostLimit);
+        return Err(Fault::Fatal(Fatal::CostLimit));
     }
     let mut out: Vec<Value> = Vec::new();
     for value in list.iter() {
@@ -261,7 +261,7 @@ fn sets(args: &[Value], holds: fn(&List, &List) -> bool) -> Outcome {
     let [Value::List(a), Value::List(b)] = args else { return Err(Fault::no_overload()) };
     // What is compared costs as much: beyond this the limit is passed.
     if a.len().saturating_mul(b.len()) > MAX_ELEMENTS {
-        return Err(Fault::CostLimit);
+        return Err(Fault::Fatal(Fatal::CostLimit));
     }
     Ok(Value::Bool(holds(a, b)))
 }

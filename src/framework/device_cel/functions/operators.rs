@@ -64,24 +64,16 @@ pub(super) fn lacking(function: &str, first: &Value) -> Fault {
     }
 }
 
-fn overflow(kind: &str) -> Fault {
-    Fault::new(match kind {
-        "uint" => "unsigned integer overflow",
-        "duration" => "duration overflow",
-        _ => "integer overflow",
-    })
-}
-
 fn int(value: Option<i64>) -> Outcome {
-    value.map(Value::Int).ok_or_else(|| overflow("int"))
+    value.map(Value::Int).ok_or_else(|| Fault::new("integer overflow"))
 }
 
 fn uint(value: Option<u64>) -> Outcome {
-    value.map(Value::Uint).ok_or_else(|| overflow("uint"))
+    value.map(Value::Uint).ok_or_else(|| Fault::new("unsigned integer overflow"))
 }
 
 fn duration(value: Option<i64>) -> Outcome {
-    value.map(Value::Duration).ok_or_else(|| overflow("duration"))
+    value.map(Value::Duration).ok_or_else(|| Fault::new("integer overflow"))
 }
 
 fn add(args: &[Value]) -> Outcome {

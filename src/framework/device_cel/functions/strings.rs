@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::super::cost::MAX_ELEMENTS;
 use super::super::regex::Regex;
 use super::super::text::shown;
-use super::super::value::{Fault, Outcome, Value};
+use super::super::value::{Fatal, Fault, Outcome, Value};
 use super::{Native, printf};
 
 /// More bytes than any affordable evaluation makes in one text: beyond this it ends, before upstream would count the
@@ -122,7 +122,7 @@ fn replace(args: &[Value]) -> Outcome {
     };
     let places = if old.is_empty() { text.len() + 1 } else { text.len() / old.len() };
     if places.saturating_mul(new.len()).saturating_add(text.len()) > MAX_TEXT {
-        return Err(Fault::CostLimit);
+        return Err(Fault::Fatal(Fatal::CostLimit));
     }
     Ok(Value::string(match usize::try_from(limit) {
         Ok(limit) => text.replacen(&**old, new, limit),
@@ -137,7 +137,7 @@ fn split(args: &[Value]) -> Outcome {
         _ => return Err(Fault::no_overload()),
     };
     if text.len() > MAX_ELEMENTS {
-        return Err(Fault::CostLimit);
+        return Err(Fault::Fatal(Fatal::CostLimit));
     }
     let limit = usize::try_from(limit).ok();
     let parts: Vec<Value> = match limit {
@@ -230,7 +230,7 @@ fn join(args: &[Value]) -> Outcome {
         };
         out.push_str(&text);
         if out.len() > MAX_TEXT {
-            return Err(Fault::CostLimit);
+            return Err(Fault::Fatal(Fatal::CostLimit));
         }
     }
     Ok(Value::string(out))

@@ -43,9 +43,7 @@ impl Parser<'_> {
         let mut maker = Maker { parser: self, call: id };
         match (function.as_str(), target, args.len()) {
             ("has", None, 1) => maker.has(args),
-            ("all" | "exists" | "exists_one" | "existsOne", Some(target), 2) => {
-                maker.quantifier(&function, target, args)
-            }
+            ("all" | "exists" | "exists_one", Some(target), 2) => maker.quantifier(&function, target, args),
             ("all" | "exists" | "exists_one" | "existsOne", Some(target), 3) => {
                 maker.quantifier_two(&function, target, args)
             }

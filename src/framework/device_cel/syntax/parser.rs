@@ -181,9 +181,9 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn leave(&mut self, rule: Rule, levels: u32) {
+    fn leave(&mut self, rule: Rule) {
         if let Some(depth) = self.depth.get_mut(rule as usize) {
-            *depth = depth.saturating_sub(levels);
+            *depth = depth.saturating_sub(1);
         }
     }
 
@@ -217,7 +217,7 @@ impl Parser<'_> {
     fn expr(&mut self) -> Read<Node> {
         self.enter(Rule::Expr)?;
         let result = self.conditional();
-        self.leave(Rule::Expr, 1);
+        self.leave(Rule::Expr);
         self.finish(Rule::Expr, self.recovery, result)
     }
 
@@ -258,11 +258,8 @@ impl Parser<'_> {
 
     fn relation(&mut self) -> Read<Node> {
         self.enter(Rule::Relation)?;
-        let mut levels = 1;
         let mut left = self.calc(0)?;
         while RELATION.has(self.tokens.kind(0)) {
-            self.enter(Rule::Relation)?;
-            levels += 1;
             let token = self.tokens.take();
             let function = match token.kind {
                 Kind::Less => operator::LESS,
@@ -276,10 +273,10 @@ impl Parser<'_> {
             let id = self.new_id(Some(token.start));
             self.enter(Rule::Relation)?;
             let right = self.calc(0)?;
-            self.leave(Rule::Relation, 1);
+            self.leave(Rule::Relation);
             left = self.binary(id, function, left, right);
         }
-        self.leave(Rule::Relation, levels);
+        self.leave(Rule::Relation);
         Ok(left)
     }
 
@@ -292,15 +289,12 @@ impl Parser<'_> {
     /// Sums (`level` 0) or products (`level` 1).
     fn calc(&mut self, level: u32) -> Read<Node> {
         self.enter(Rule::Calc)?;
-        let mut levels = 1;
         let mut left = self.unary()?;
         loop {
             let kind = self.tokens.kind(0);
             if !(PRODUCTS.has(kind) || level == 0 && SUMS.has(kind)) {
                 break;
             }
-            self.enter(Rule::Calc)?;
-            levels += 1;
             let token = self.tokens.take();
             let (function, right_level) = match token.kind {
                 Kind::Plus => (operator::ADD, 1),
@@ -313,14 +307,14 @@ impl Parser<'_> {
             let right = if right_level == 1 { self.calc(1)? } else { self.factor()? };
             left = self.binary(id, function, left, right);
         }
-        self.leave(Rule::Calc, levels);
+        self.leave(Rule::Calc);
         Ok(left)
     }
 
     fn factor(&mut self) -> Read<Node> {
         self.enter(Rule::Calc)?;
         let result = self.unary();
-        self.leave(Rule::Calc, 1);
+        self.leave(Rule::Calc);
         result
     }
 
@@ -332,9 +326,14 @@ impl Parser<'_> {
     fn unary_inner(&mut self) -> Read<Node> {
         self.tokens.sync(FIRST)?;
         let kind = self.tokens.kind(0);
+        let next = self.tokens.kind(1);
+        if kind == Kind::Minus && !FIRST_PRIMARY.has(next) {
+            let at = self.tokens.index();
+            return Err(Failed::NoAlternative { from: at, at: at + 1 });
+        }
         let function = match kind {
             Kind::Not => operator::NOT,
-            Kind::Minus if !matches!(self.tokens.kind(1), Kind::Int | Kind::Float) => operator::NEGATE,
+            Kind::Minus if !matches!(next, Kind::Int | Kind::Float) => operator::NEGATE,
             _ => return self.member(),
         };
         let mut operators = Vec::new();
@@ -355,14 +354,13 @@ impl Parser<'_> {
     }
 
     fn member(&mut self) -> Read<Node> {
-        let mut levels = 1;
         self.enter(Rule::Member)?;
-        let result = self.member_inner(&mut levels);
-        self.leave(Rule::Member, levels);
+        let result = self.member_inner();
+        self.leave(Rule::Member);
         self.finish(Rule::Member, self.recovery, result)
     }
 
-    fn member_inner(&mut self, levels: &mut u32) -> Read<Node> {
+    fn member_inner(&mut self) -> Read<Node> {
         let mut node = self.primary()?;
         loop {
             if !SUFFIX.has(self.tokens.kind(0)) {
@@ -373,8 +371,6 @@ impl Parser<'_> {
             if self.tokens.kind(0) == Kind::Dot && next != Kind::Question && !NAMES.has(next) {
                 return Err(Failed::NoAlternative { from: at, at: at + 1 });
             }
-            self.enter(Rule::Member)?;
-            *levels += 1;
             node = if self.tokens.kind(0) == Kind::LeftBracket {
                 self.index_of(node)?
             } else if next == Kind::Ident && self.tokens.kind(2) == Kind::LeftParen {
@@ -466,7 +462,7 @@ impl Parser<'_> {
     fn primary(&mut self) -> Read<Node> {
         self.enter(Rule::Primary)?;
         let result = self.primary_inner();
-        self.leave(Rule::Primary, 1);
+        self.leave(Rule::Primary);
         self.finish(Rule::Primary, self.recovery.and(SUFFIX), result)
     }
 
@@ -483,6 +479,10 @@ impl Parser<'_> {
             }
             Kind::LeftBracket => self.list(),
             Kind::LeftBrace => self.map(),
+            Kind::Minus if !matches!(self.tokens.kind(1), Kind::Int | Kind::Float) => {
+                let at = self.tokens.index();
+                Err(Failed::NoAlternative { from: at, at: at + 1 })
+            }
             Kind::Minus | Kind::Int | Kind::Float => Ok(self.number()),
             Kind::Uint => {
                 self.tokens.take();

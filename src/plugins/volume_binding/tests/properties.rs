@@ -170,7 +170,7 @@ impl Model {
             }
             for (_, _, cycle) in self.reserved.values() {
                 let Some(data) = cycle.read::<StateData>() else { continue };
-                for binding in data.reserved.iter().flat_map(|volumes| &volumes.bindings) {
+                for binding in data.reserved.iter().flat_map(|(_, volumes)| &volumes.bindings) {
                     let reference = binding.volume.spec.claim_ref.as_ref().unwrap();
                     assert_eq!(reference.name, binding.claim.metadata.name);
                 }

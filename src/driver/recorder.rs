@@ -1,0 +1,560 @@
+//! Records a session into a file while it runs.
+//!
+//! The session's thread hands every input on as it is, with its objects shared; a thread of the recorder writes them
+//! down. Between the two is a queue of fixed length. Where the file cannot keep up, the session waits: nothing is
+//! dropped, and how often and how long it waited is counted. What was written reaches the file at least once a second.
+
+#![expect(clippy::disallowed_methods, reason = "a recorder has a clock of its own for its flushes")]
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::api::Time;
+use crate::framework::extender::ExtenderAnswer;
+use crate::framework::runtime::Registry;
+use crate::recording::{
+    Compression, Header, HeaderError, LiveRedaction, RecordingWriter, Slim, decisions_check,
+};
+use crate::scheduler::Scheduler;
+use crate::scheduler::effect::Effect;
+use crate::scheduler::input::Input;
+
+/// Inputs that wait to be written, at the most.
+const QUEUE_LEN: usize = 4096;
+/// Bytes of extenders' answers that wait to be written, at the most, but for one answer.
+const QUEUE_BYTES: u64 = 64 << 20;
+/// What was written reaches the file no later than this.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
+/// How often signals are looked at while they are the recorder's affair.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+/// So long the end of a recording is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why a recording cannot be begun, or went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum RecorderError {
+    /// The file is there already.
+    #[error("{}: it is there already, and a recording replaces nothing", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be made.
+    #[error("{}: {error}", path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// No scheduler can be made of the header, so names cannot be replaced.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// The recorder has no thread, or no signals.
+    #[error("starting the recorder: {0}")]
+    Start(io::Error),
+    /// Something could not be written; the recording ends before it.
+    #[error("writing the recording: {0}")]
+    Write(String),
+    /// The recorder does not end.
+    #[error("the recorder has not written everything within {} s", PATIENCE.as_secs())]
+    Stuck,
+}
+
+/// How a session is recorded.
+#[derive(Clone, Debug)]
+pub struct RecorderOptions {
+    /// Whether the file is compressed.
+    pub compression: Compression,
+    /// What is kept of objects.
+    pub slim: Slim,
+    /// Digests are at least so many inputs apart; in a large cluster they are further apart, so that they cost no
+    /// more per input there.
+    pub digest_interval_min: u64,
+    /// Whether the recorder ends the program upon SIGINT, SIGTERM and SIGHUP, once everything is written. For programs
+    /// that do not answer these signals themselves.
+    pub ends_program_on_signal: bool,
+    /// With these plugins names are replaced by pseudonyms: a second scheduler is made of them, on the recorder's
+    /// thread, that proves that everything is decided alike.
+    pub redact_with: Option<Registry>,
+}
+
+impl Default for RecorderOptions {
+    fn default() -> Self {
+        Self {
+            compression: Compression::None,
+            slim: Slim::default(),
+            digest_interval_min: 256,
+            ends_program_on_signal: false,
+            redact_with: None,
+        }
+    }
+}
+
+/// What a recorder has done so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RecorderStats {
+    /// Inputs in the recording.
+    pub inputs: u64,
+    /// Bytes of lines, before compression.
+    pub bytes: u64,
+    /// How often the session had to wait for the file.
+    pub waits: u64,
+    /// How long, in nanoseconds.
+    pub waited_ns: u64,
+}
+
+/// What both threads see.
+#[derive(Debug, Default)]
+struct Shared {
+    inputs: AtomicU64,
+    bytes: AtomicU64,
+    waits: AtomicU64,
+    waited_ns: AtomicU64,
+    /// Bytes of answers in the queue.
+    queued_bytes: AtomicU64,
+    failure: Mutex<Option<String>>,
+}
+
+impl Shared {
+    fn fail(&self, text: String) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.get_or_insert(text);
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn stats(&self) -> RecorderStats {
+        RecorderStats {
+            inputs: self.inputs.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            waits: self.waits.load(Ordering::Relaxed),
+            waited_ns: self.waited_ns.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// What the session tells the recorder.
+#[derive(Debug)]
+enum Message {
+    /// The deeds are told only if names are replaced.
+    Input {
+        at: Time,
+        input: Input,
+        decided: Option<u32>,
+        deeds: Vec<Effect>,
+    },
+    Digest(Vec<(&'static str, u64)>),
+    Marker {
+        at: Time,
+        name: String,
+    },
+    Note {
+        at: Time,
+        text: String,
+    },
+    Rewind {
+        input: u64,
+    },
+    End {
+        reason: String,
+    },
+}
+
+impl Message {
+    /// Bytes that it holds for itself alone; objects are shared.
+    fn weight(&self) -> u64 {
+        match self {
+            Self::Input { input: Input::ExtenderAnswered { answer, .. }, .. } => match answer {
+                ExtenderAnswer::Http { body, .. } => body.len() as u64,
+                ExtenderAnswer::Failed(text) => text.len() as u64,
+            },
+            _ => 0,
+        }
+    }
+}
+
+/// A recording that is being written.
+#[derive(Debug)]
+pub struct Recorder {
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+    ended: Receiver<()>,
+}
+
+impl Recorder {
+    /// Begins a recording in a new file that only its owner can read.
+    ///
+    /// # Errors
+    /// If the file is there already or cannot be made.
+    pub fn create(
+        path: &Path,
+        header: &Header,
+        options: RecorderOptions,
+    ) -> Result<(Self, RecordingTap), RecorderError> {
+        let file = new_file(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => RecorderError::Exists { path: path.to_owned() },
+            _ => RecorderError::Create { path: path.to_owned(), error },
+        })?;
+        Self::start(Box::new(BufWriter::with_capacity(1 << 16, file)), header, options)
+    }
+
+    /// Begins a recording in any sink.
+    ///
+    /// # Errors
+    /// If the sink does not take the header, or there is no thread left.
+    pub fn start(
+        sink: Box<dyn Write + Send>,
+        header: &Header,
+        options: RecorderOptions,
+    ) -> Result<(Self, RecordingTap), RecorderError> {
+        let redaction = options.redact_with.as_ref().map(|registry| LiveRedaction::new(header, registry));
+        let (redaction, redacted_header) = redaction.transpose()?.unzip();
+        let header = redacted_header.as_ref().unwrap_or(header);
+        let writer = RecordingWriter::new(sink, options.compression, header, options.slim);
+        let writer = writer.map_err(|error| RecorderError::Write(error.to_string()))?;
+        let shared = Arc::new(Shared::default());
+        let (sender, messages) = sync_channel(QUEUE_LEN);
+        let (end_sender, ended) = sync_channel(1);
+        let signals = if options.ends_program_on_signal { Some(Signals::new()?) } else { None };
+        let is_redacting = redaction.is_some();
+        let mut scribe = Scribe { writer, redaction, shared: Arc::clone(&shared), is_dirty: false };
+        let thread = thread::Builder::new().name("recorder".to_owned()).spawn(move || {
+            scribe.run(&messages, signals.as_ref());
+            // Nobody may be waiting.
+            let _ = end_sender.send(());
+        });
+        let thread = thread.map_err(RecorderError::Start)?;
+        let tap = RecordingTap {
+            sender,
+            shared: Arc::clone(&shared),
+            inputs: 0,
+            at: 0,
+            since_digest: 0,
+            digest_interval_min: options.digest_interval_min,
+            is_redacting,
+        };
+        Ok((Self { shared, thread, ended }, tap))
+    }
+
+    /// What was done so far.
+    pub fn stats(&self) -> RecorderStats {
+        self.shared.stats()
+    }
+
+    /// What went wrong, if anything did. Nothing is recorded any more then.
+    pub fn failure(&self) -> Option<String> {
+        self.shared.failure()
+    }
+
+    /// Waits until everything is written. The tap must be gone, or have ended the recording.
+    ///
+    /// # Errors
+    /// If something could not be written.
+    pub fn finish(self) -> Result<RecorderStats, RecorderError> {
+        if self.ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            return Err(RecorderError::Stuck);
+        }
+        if self.thread.join().is_err() {
+            self.shared.fail("the recorder has ended with a panic".to_owned());
+        }
+        match self.shared.failure() {
+            Some(text) => Err(RecorderError::Write(text)),
+            None => Ok(self.shared.stats()),
+        }
+    }
+}
+
+/// Makes a file that is not there yet and that only its owner can read.
+///
+/// # Errors
+/// If it is there, or cannot be made.
+pub fn new_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// The session's way to its recording. Dropping it ends the recording.
+///
+/// Inputs are numbered from 1 in the order in which they are recorded. Whoever records tells behind which of them the
+/// scheduler was; where that is not the last one, the session has gone back, and the recording says so.
+#[derive(Debug)]
+pub struct RecordingTap {
+    sender: SyncSender<Message>,
+    shared: Arc<Shared>,
+    /// How many inputs were recorded.
+    inputs: u64,
+    /// Behind which of them the recording stands.
+    at: u64,
+    since_digest: u64,
+    digest_interval_min: u64,
+    is_redacting: bool,
+}
+
+impl RecordingTap {
+    /// Records an input that the scheduler has taken behind input `behind`, with the deeds that followed from it. The
+    /// answer is its number.
+    pub fn took<'a>(
+        &mut self,
+        behind: u64,
+        at: Time,
+        input: Input,
+        effects: impl IntoIterator<Item = &'a Effect> + Clone,
+        scheduler: &Scheduler,
+    ) -> u64 {
+        self.go_to(behind);
+        let deeds =
+            if self.is_redacting { effects.clone().into_iter().cloned().collect() } else { Vec::new() };
+        let decided = decisions_check(effects);
+        self.send(Message::Input { at, input, decided, deeds });
+        self.inputs += 1;
+        self.at = self.inputs;
+        self.since_digest += 1;
+        // A digest looks at every object, so with one per so many inputs each input pays for one object.
+        if self.since_digest >= self.digest_interval_min
+            && self.since_digest >= scheduler.objects().len() as u64
+        {
+            self.digest(scheduler);
+        }
+        self.inputs
+    }
+
+    /// The session goes on from behind that input.
+    fn go_to(&mut self, input: u64) {
+        if self.at != input {
+            self.at = input;
+            self.since_digest = 0;
+            self.send(Message::Rewind { input });
+        }
+    }
+
+    fn digest(&mut self, scheduler: &Scheduler) {
+        self.since_digest = 0;
+        self.send(Message::Digest(scheduler.digest_parts()));
+    }
+
+    /// How many inputs were recorded.
+    pub fn inputs(&self) -> u64 {
+        self.inputs
+    }
+
+    /// What the recorder has done so far.
+    pub fn stats(&self) -> RecorderStats {
+        self.shared.stats()
+    }
+
+    /// What went wrong, if anything did. Nothing is recorded any more then.
+    pub fn failure(&self) -> Option<String> {
+        self.shared.failure()
+    }
+
+    /// Marks the place behind an input, with a look at the scheduler there.
+    pub fn marker(&mut self, behind: u64, at: Time, name: &str, scheduler: &Scheduler) {
+        self.go_to(behind);
+        self.digest(scheduler);
+        self.send(Message::Marker { at, name: name.to_owned() });
+    }
+
+    /// Says something about the place behind an input.
+    pub fn note(&mut self, behind: u64, at: Time, text: &str) {
+        self.go_to(behind);
+        self.send(Message::Note { at, text: text.to_owned() });
+    }
+
+    /// Ends the recording behind an input with a last look at the scheduler. What is recorded later is lost.
+    pub fn finish(&mut self, behind: u64, scheduler: &Scheduler, reason: &str) {
+        self.go_to(behind);
+        self.digest(scheduler);
+        self.send(Message::End { reason: reason.to_owned() });
+    }
+
+    /// Puts a message into the queue, and waits where there is no room.
+    fn send(&self, message: Message) {
+        let weight = message.weight();
+        if weight > 0 && self.shared.queued_bytes.load(Ordering::Acquire) > QUEUE_BYTES {
+            let start = Instant::now();
+            while self.shared.queued_bytes.load(Ordering::Acquire) > QUEUE_BYTES
+                && self.shared.failure().is_none()
+            {
+                thread::sleep(Duration::from_millis(1));
+            }
+            self.count_wait(start);
+        }
+        self.shared.queued_bytes.fetch_add(weight, Ordering::AcqRel);
+        match self.sender.try_send(message) {
+            Ok(()) => {}
+            Err(TrySendError::Full(message)) => {
+                let start = Instant::now();
+                if self.sender.send(message).is_ok() {
+                    self.count_wait(start);
+                }
+            }
+            // The recorder has told why it ended.
+            Err(TrySendError::Disconnected(_)) => {}
+        }
+    }
+
+    fn count_wait(&self, start: Instant) {
+        self.shared.waits.fetch_add(1, Ordering::Relaxed);
+        let waited = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.shared.waited_ns.fetch_add(waited, Ordering::Relaxed);
+    }
+}
+
+/// The writing side.
+struct Scribe {
+    redaction: Option<LiveRedaction>,
+    writer: RecordingWriter<Box<dyn Write + Send>>,
+    shared: Arc<Shared>,
+    is_dirty: bool,
+}
+
+impl Scribe {
+    fn run(&mut self, messages: &Receiver<Message>, signals: Option<&Signals>) {
+        if let Err(error) = self.write_all(messages, signals) {
+            self.shared.fail(error.to_string());
+        }
+    }
+
+    fn write_all(&mut self, messages: &Receiver<Message>, signals: Option<&Signals>) -> io::Result<()> {
+        let mut flush_at = Instant::now() + FLUSH_INTERVAL;
+        loop {
+            let received = match (self.is_dirty, signals) {
+                // Nothing waits to be flushed: sleep until something comes.
+                (false, None) => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                (false, Some(_)) => messages.recv_timeout(SIGNAL_INTERVAL),
+                (true, signals) => {
+                    let until_flush = flush_at.saturating_duration_since(Instant::now());
+                    let longest = if signals.is_some() { SIGNAL_INTERVAL } else { FLUSH_INTERVAL };
+                    messages.recv_timeout(until_flush.min(longest))
+                }
+            };
+            match received {
+                Ok(message) => {
+                    if !self.is_dirty {
+                        self.is_dirty = true;
+                        flush_at = Instant::now() + FLUSH_INTERVAL;
+                    }
+                    if self.write(message)? {
+                        return Ok(());
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.writer.end("closed"),
+            }
+            if self.is_dirty && Instant::now() >= flush_at {
+                self.writer.flush()?;
+                self.is_dirty = false;
+            }
+            if let Some(signal) = signals.and_then(Signals::received) {
+                return self.end_program(messages, signal);
+            }
+        }
+    }
+
+    /// Writes what is in the queue, ends the recording and lets the signal do what it does by default.
+    fn end_program(&mut self, messages: &Receiver<Message>, signal: usize) -> io::Result<()> {
+        for message in messages.try_iter().take(QUEUE_LEN) {
+            if self.write(message)? {
+                return Signals::raise(signal);
+            }
+        }
+        self.writer.end(&format!("signal {signal}"))?;
+        Signals::raise(signal)
+    }
+
+    /// Writes a message. True if it was the last one.
+    fn write(&mut self, message: Message) -> io::Result<bool> {
+        self.shared.queued_bytes.fetch_sub(message.weight(), Ordering::AcqRel);
+        match message {
+            Message::Input { at, input, decided, deeds } => match &mut self.redaction {
+                None => self.writer.input(at, &input, decided)?,
+                Some(redaction) => {
+                    let (input, decided) = redaction.input(at, &input, &deeds).map_err(io::Error::other)?;
+                    self.writer.input(at, &input, decided)?;
+                }
+            },
+            Message::Digest(parts) => match &self.redaction {
+                None => self.writer.digest(&parts)?,
+                Some(redaction) => self.writer.digest(&redaction.digest_parts())?,
+            },
+            Message::Marker { at, name } => match &mut self.redaction {
+                None => self.writer.marker(at, &name)?,
+                Some(redaction) => self.writer.marker(at, &redaction.marker())?,
+            },
+            Message::Note { at, text } => {
+                // What people write may hold anything.
+                if self.redaction.is_none() {
+                    self.writer.note(at, &text)?;
+                }
+            }
+            Message::Rewind { input } => {
+                if let Some(redaction) = &mut self.redaction {
+                    redaction.rewind(input);
+                }
+                self.writer.rewind(input)?;
+            }
+            Message::End { reason } => {
+                self.writer.end(&reason)?;
+                self.count();
+                return Ok(true);
+            }
+        }
+        self.count();
+        Ok(false)
+    }
+
+    fn count(&self) {
+        self.shared.inputs.store(self.writer.inputs(), Ordering::Relaxed);
+        self.shared.bytes.store(self.writer.bytes(), Ordering::Relaxed);
+    }
+}
+
+/// Signals that end the program.
+struct Signals(Arc<AtomicUsize>);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> Result<Self, RecorderError> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let received = Arc::new(AtomicUsize::new(0));
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            let number = usize::try_from(signal).unwrap_or(0);
+            signal_hook::flag::register_usize(signal, Arc::clone(&received), number)
+                .map_err(RecorderError::Start)?;
+        }
+        Ok(Self(received))
+    }
+
+    fn raise(signal: usize) -> io::Result<()> {
+        signal_hook::low_level::emulate_default_handler(i32::try_from(signal).unwrap_or(0))
+    }
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Result<Self, RecorderError> {
+        Ok(Self(Arc::default()))
+    }
+
+    fn raise(_signal: usize) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Signals {
+    fn received(&self) -> Option<usize> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
+    }
+}

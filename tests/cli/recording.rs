@@ -1,0 +1,119 @@
+//! Recordings on the command line: what is written, said and answered with which exit code.
+
+use std::fs;
+
+use super::{Stage, shop, text};
+
+/// A folder with the shop and a recording of it.
+fn recorded(name: &str) -> Stage {
+    let stage = Stage::with(&[("shop.yaml", &shop())]);
+    let done = stage.run(&["run", "-f", "shop.yaml", "--record", name]);
+    assert!(done.said.contains(&format!(" inputs to {name}")), "{done:?}");
+    stage
+}
+
+#[test]
+fn a_recording_is_checked_and_the_exit_code_tells() {
+    for name in ["a.rec", "a.rec.zst"] {
+        let stage = recorded(name);
+        let done = stage.run(&["replay", "--check", name]);
+        assert_eq!((done.code, &*done.said), (0, ""), "{done:?}");
+        assert!(
+            done.out.starts_with("equal: ") && done.out.ends_with("the recording ends: at rest\n"),
+            "{done:?}"
+        );
+
+        let whole = fs::read(stage.path().join(name)).unwrap();
+        stage.write("cut.rec", &whole[..whole.len() - 30]);
+        let done = stage.run(&["replay", "--check", "cut.rec"]);
+        assert_eq!(done.code, 1, "{done:?}");
+        assert!(done.said.contains("it was cut off at byte"), "{done:?}");
+
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 1;
+        stage.write("damaged.rec", &damaged);
+        let done = stage.run(&["replay", "--check", "damaged.rec"]);
+        assert_eq!(done.code, 4, "{done:?}");
+        assert!(done.said.contains("is damaged"), "{done:?}");
+    }
+    let stage = recorded("a.rec");
+    let text = fs::read_to_string(stage.path().join("a.rec")).unwrap();
+    let seed_of_another = resealed(&text.replacen("\"seed\":1", "\"seed\":2", 1));
+    stage.write("other.rec", seed_of_another);
+    let done = stage.run(&["replay", "--check", "other.rec"]);
+    assert_eq!(done.code, 3, "{done:?}");
+    assert!(done.said.contains("the replay differs: input "), "{done:?}");
+    let done = stage.run(&["replay", "--check", "shop.yaml"]);
+    assert_eq!((done.code, &*done.out), (2, ""), "{done:?}");
+    let done = stage.run(&["replay", "--check", "nowhere.rec"]);
+    assert_eq!(done.code, 2, "{done:?}");
+}
+
+/// The text with checksums that are right.
+fn resealed(text: &str) -> String {
+    let mut sum = 0;
+    let lines = text.lines().map(|line| {
+        let body = line.rsplit_once(",\"crc\"").unwrap().0;
+        let mut hasher = crc32fast::Hasher::new_with_initial(sum);
+        hasher.update(body.as_bytes());
+        sum = hasher.finalize();
+        format!("{body},\"crc\":\"{sum:08x}\"}}\n")
+    });
+    lines.collect()
+}
+
+#[test]
+fn the_json_of_a_check_has_a_schema() {
+    let stage = recorded("a.rec");
+    let report = stage.json(&["replay", "--check", "-o", "json", "a.rec"]);
+    assert_eq!(text(&report["schema"]), "schedscope.dev/replay-check/v1");
+    assert_eq!(text(&report["result"]), "equal");
+    assert!(report["inputs"].as_u64().unwrap() > 10 && report["error"].is_null());
+}
+
+#[test]
+fn recording_changes_nothing_and_replaces_no_file() {
+    let stage = recorded("a.rec");
+    let plain = stage.run(&["run", "-f", "shop.yaml"]);
+    let second = stage.run(&["run", "-f", "shop.yaml", "--record", "b.rec"]);
+    assert_eq!((plain.code, &plain.out), (second.code, &second.out));
+    let read = |name: &str| fs::read(stage.path().join(name)).unwrap();
+    assert!(read("a.rec") == read("b.rec"), "equal runs give equal recordings");
+    let third = stage.run(&["run", "-f", "shop.yaml", "--record", "b.rec"]);
+    assert_eq!(third.code, 2);
+    assert!(third.said.contains("b.rec: it is there already"), "{third:?}");
+    assert!(read("a.rec") == read("b.rec"));
+}
+
+#[test]
+fn a_redacted_recording_is_checked_like_any_other() {
+    let stage = recorded("a.rec");
+    let done = stage.run(&["redact", "a.rec", "b.rec.zst"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.out.contains("the same is decided as before\nwhat remains:\n- "), "{done:?}");
+    assert_eq!(stage.run(&["replay", "--check", "b.rec.zst"]).code, 0);
+    let at_once = stage.run(&["run", "-f", "shop.yaml", "--record", "c.rec", "--redact"]);
+    assert!(at_once.said.contains(" inputs to c.rec"), "{at_once:?}");
+    assert_eq!(stage.run(&["replay", "--check", "c.rec"]).code, 0);
+    let again = stage.run(&["redact", "a.rec", "c.rec"]);
+    assert_eq!(again.code, 2, "{again:?}");
+    let none = stage.run(&["redact", "shop.yaml", "d.rec"]);
+    assert_eq!(none.code, 2, "{none:?}");
+    assert!(!stage.path().join("d.rec").exists(), "nothing is left of what failed");
+}
+
+#[test]
+fn two_recordings_are_compared() {
+    let stage = recorded("a.rec");
+    let done = stage.run(&["run", "-f", "shop.yaml", "--seed", "99", "--record", "b.rec"]);
+    assert!(done.code <= 1);
+    let same = stage.run(&["diff", "a.rec", "a.rec"]);
+    assert_eq!(same.code, 0, "{same:?}");
+    assert!(same.out.contains("0 pods ended otherwise, "), "{same:?}");
+    let other = stage.run(&["diff", "a.rec", "b.rec", "-o", "json"]);
+    assert!(other.code <= 1, "{other:?}");
+    let report: serde_json::Value = serde_json::from_str(&other.out).unwrap();
+    assert_eq!(text(&report["schema"]), "schedscope.dev/diff/v1");
+    assert_eq!(report["moved"].as_array().unwrap().is_empty(), other.code == 0);
+    assert_eq!(stage.run(&["diff", "a.rec", "shop.yaml"]).code, 2);
+}
