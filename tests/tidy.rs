@@ -18,7 +18,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cache", &["api", "config", "framework"]),
     ("scheduler", &["api", "config", "framework", "plugins", "queue", "cache"]),
     ("recording", &["api", "config", "framework", "scheduler"]),
-    ("explain", &["api", "config", "framework", "scheduler"]),
+    ("explain", &["api", "config", "framework", "plugins", "scheduler"]),
     ("driver", &["api", "config", "framework", "plugins", "scheduler", "recording"]),
     ("tui", &["api", "framework", "scheduler", "driver", "explain"]),
     ("cli", &["api", "config", "framework", "plugins", "scheduler", "recording", "driver", "explain", "tui"]),
