@@ -1,9 +1,9 @@
 //! Which events wake a pod.
 
+use super::super::super::fixtures;
 use super::*;
 use crate::api::manifest::{Source, load};
 use crate::framework::QueueingHint;
-use crate::plugins::fixtures;
 
 fn object(yaml: &str) -> Object {
     load(&[Source { name: "test".to_owned(), text: yaml.to_owned() }]).unwrap().objects.remove(0)

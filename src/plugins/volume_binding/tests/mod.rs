@@ -11,12 +11,12 @@ mod scoring;
 
 use std::sync::Arc;
 
+use super::super::fixtures::{pod_info, world_of};
 use super::*;
 use crate::api::{Digest, Digestible, NamespacedName, Object};
 use crate::framework::ApiWrite;
 use crate::framework::api_write::{ApiFailure, ApiFailureReason};
 use crate::framework::testing::TestWorld;
-use crate::plugins::fixtures::{pod_info, world_of};
 
 /// Two nodes in two zones, a class of volumes that are there and one of volumes that are made.
 const CLUSTER: &str = "\
