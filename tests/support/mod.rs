@@ -2,5 +2,5 @@
 
 #[cfg(unix)]
 pub mod pty;
-pub mod test_plugins;
+pub use schedscope::driver::conformance::run::test_plugins;
 pub mod world;
