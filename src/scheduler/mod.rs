@@ -228,6 +228,7 @@ impl Scheduler {
     pub fn handle(&mut self, now: Time, input: Input) {
         if self.world.now == Time::ZERO {
             self.queue.set_start(now);
+            self.timeouts_seen = now;
         }
         self.world.now = self.world.now.max(now);
         match input {

@@ -10,4 +10,5 @@ mod gang;
 mod preemption;
 mod rewind;
 mod stepper;
+mod turns;
 mod writes;

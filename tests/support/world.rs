@@ -45,6 +45,18 @@ pub fn frameworks(config: Option<&str>, calls: &Calls, gates: &FeatureGates) -> 
     config.profiles.iter().map(|profile| Framework::new(profile, &registry, gates).unwrap()).collect()
 }
 
+/// A profile with the default plugins and, behind them, the test plugins.
+pub fn frameworks_with_test_plugins(calls: &Calls, gates: &FeatureGates) -> Vec<Framework> {
+    frameworks(Some(WITH_TEST_PLUGINS), calls, gates)
+}
+
+/// The API with the objects of a manifest.
+pub fn api_of(manifest: &str) -> SandboxApi {
+    let sources = [Source { name: "test".to_owned(), text: manifest.to_owned() }];
+    let loaded = load(&sources).expect("a manifest");
+    SandboxApi::from_manifests(loaded, &sources, START).expect("objects that are admitted").0
+}
+
 /// A sandbox on a manifest with the default profile.
 pub fn sandbox(manifest: &str) -> Simulator {
     build(manifest, None, &Calls::default(), SchedulerOptions::default())
@@ -59,9 +71,7 @@ pub fn sandbox_with_test_plugins(manifest: &str) -> (Simulator, Calls) {
 
 /// A sandbox on a manifest.
 pub fn build(manifest: &str, config: Option<&str>, calls: &Calls, options: SchedulerOptions) -> Simulator {
-    let sources = [Source { name: "test".to_owned(), text: manifest.to_owned() }];
-    let loaded = load(&sources).expect("a manifest");
-    let (api, _) = SandboxApi::from_manifests(loaded, &sources, START).expect("objects that are admitted");
+    let api = api_of(manifest);
     let profiles = frameworks(config, calls, &options.gates);
     Simulator::new(profiles, options, api, START).expect("a scheduler")
 }
