@@ -18,7 +18,6 @@ use crate::driver::sandbox::controllers::Controllers;
 use crate::driver::sandbox::controllers::device_drivers::DeviceDrivers;
 use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
-use crate::driver::sandbox::unbuilt;
 use crate::framework::extender::Extender;
 use crate::framework::runtime::build_profiles;
 use crate::plugins::registry::in_tree_registry;
@@ -88,7 +87,6 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
     }
     let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
     let mut notes = report.notes();
-    notes.extend(unbuilt::notes(api.objects(), &configuration.gates));
     notes.extend(configuration_notes(&configuration));
     let gates = configuration.gates;
     let extenders = Extender::all_from_config(&configuration.extenders);

@@ -108,6 +108,8 @@ pub enum Edit {
 pub enum SessionCommand {
     /// Does the next phase of the attempt, or begins one.
     StepPhase,
+    /// Does the trial of a pod group in one placement, or the next step of its cycle; else the next phase.
+    StepPlacement,
     /// Does the rest of the attempt with its binding cycle, or a whole one.
     StepCycle,
     /// Goes on until a pod is bound or rejected, moving time where nothing else can happen.

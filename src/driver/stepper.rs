@@ -3,6 +3,7 @@
 //! Reads no clock: whoever owns the stepper tells it how much wall-clock time has gone by.
 
 use crate::api::{Duration, Kind, NamespacedName, Time};
+use crate::scheduler::pod_group_trace::GroupStep;
 
 use super::rewind::{Moment, Rewind};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
@@ -78,6 +79,7 @@ impl Stepper {
     pub fn command(&mut self, command: SessionCommand) -> bool {
         match command {
             SessionCommand::StepPhase => self.step(Rewind::step_phase),
+            SessionCommand::StepPlacement => self.step(step_placement),
             SessionCommand::StepCycle => self.step(Rewind::step_cycle),
             SessionCommand::RunToOutcome => {
                 self.cycles_at_start = self.simulator().scheduler().n_outcomes();
@@ -348,4 +350,21 @@ impl Stepper {
         self.n_notices += 1;
         self.notice = Some(Notice { number: self.n_notices, level, text: text.into() });
     }
+}
+
+/// Goes on phase by phase until a pod group has been tried in a placement, or has come a step further in its cycle. One
+/// phase outside such a cycle.
+fn step_placement(rewind: &mut Rewind) -> bool {
+    let mut has_moved = false;
+    while rewind.step_phase() {
+        has_moved = true;
+        let scheduler = rewind.simulator().scheduler();
+        if scheduler.next_phase_of_attempt().is_some() && scheduler.is_in_group_cycle() {
+            continue;
+        }
+        if !matches!(scheduler.next_group_step(), Some(GroupStep::Members | GroupStep::EndPlacement)) {
+            break;
+        }
+    }
+    has_moved
 }

@@ -3,7 +3,7 @@
 use crate::framework::{Code, NodeInfo, Status};
 use crate::scheduler::trace::{CycleTrace, FilterTrace, NodeVerdict};
 
-use super::{counted, filter, names, score};
+use super::{counted, filter, names, score, volumes};
 
 /// Which of a plugin's two answers for a node is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,14 +86,18 @@ fn filter_cell(trace: &CycleTrace, node: &NodeInfo, plugin: &str) -> CellExplana
             ..CellExplanation::not_asked(format!("{plugin} skipped: {}.", skip_reason(plugin)))
         };
     }
+    let explained = |explanation: CellExplanation| match plugin {
+        names::VOLUME_BINDING => volumes::bound(trace, node, explanation),
+        _ => explanation,
+    };
     match verdict {
         NodeVerdict::Rejected(status) if status.plugin() == plugin => {
-            filter::rejected(&trace.pod_info, node, plugin, status)
+            explained(filter::rejected(&trace.pod_info, node, plugin, status))
         }
         NodeVerdict::Rejected(status) if is_after(filter, order, status) => {
             CellExplanation::not_asked(format!("Not asked: {} had turned the node down.", status.plugin()))
         }
-        _ => filter::passed(&trace.pod_info, node, plugin),
+        _ => explained(filter::passed(&trace.pod_info, node, plugin)),
     }
 }
 

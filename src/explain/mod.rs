@@ -9,15 +9,18 @@ pub mod amount;
 mod cell;
 mod cycle;
 mod filter;
+mod group;
 mod node;
 mod rules;
 mod score;
 mod selectors;
 mod story;
+mod volumes;
 
 pub use cell::{CellExplanation, CellPoint, cell, no_filter, skip_reason};
 pub use cycle::{leader, margins, next_phase, preemption, selection, short_reason, verdict_so_far, victims};
 pub use filter::requests;
+pub use group::{group_so_far, member_verdict, placement_verdict};
 pub use node::{NodeSummary, ResourceUse, node, resource_uses};
 pub use rules::{Rule, rules};
 pub use score::no_scores;
@@ -35,6 +38,7 @@ mod names {
     pub(super) const NODE_UNSCHEDULABLE: &str = "NodeUnschedulable";
     pub(super) const SCHEDULING_GATES: &str = "SchedulingGates";
     pub(super) const TAINT_TOLERATION: &str = "TaintToleration";
+    pub(super) const VOLUME_BINDING: &str = "VolumeBinding";
 }
 
 /// `1 pod`, `2 pods`.

@@ -113,6 +113,8 @@ pub fn pod_requests(pod: &Pod, options: RequestOptions, defaults: Option<&Resour
             }
         }
     }
+    // DIVERGES: kube-scheduler adds the overhead to pod-level requests such as 1.5Gi once more at each look. Its
+    // `Quantity` keeps these as big decimals, which copies share, so that adding to a copy changes the pod itself.
     add(&mut total, &pod.spec.overhead);
     total
 }

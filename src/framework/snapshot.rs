@@ -171,7 +171,8 @@ impl Snapshot {
     }
 
     /// From now on the lists of nodes that have pods with affinity, and that of used claims, stay as they are, whatever
-    /// is put onto nodes in thought: kube-scheduler makes them when it looks at the nodes, and a group's trial changes nodes alone.
+    /// is put onto nodes in thought: kube-scheduler makes them when it looks at the nodes, and a group's trial changes
+    /// nodes alone.
     pub fn keep_lists(&mut self) {
         let has = |node: &Arc<NodeInfo>, is_meant: fn(&PodAffinityTerms) -> bool| {
             node.pods().iter().any(|info| info.affinity.as_deref().is_some_and(is_meant))

@@ -73,7 +73,7 @@ const IN_TREE: &[(&str, Factory)] = &[
     (names::VOLUME_ZONE, |_, _| made(VolumeZone)),
     (names::DYNAMIC_RESOURCES, |args, context| {
         let args = DynamicResourcesArgs::from_value(args, "", context.gates).map_err(text)?;
-        made(DynamicResources::new(args, context.gates))
+        made(DynamicResources::new(args, context.gates)?)
     }),
     (names::POD_TOPOLOGY_SPREAD, |args, context| {
         let args = PodTopologySpreadArgs::from_value(args, "").map_err(text)?;

@@ -289,7 +289,8 @@ impl SchedulingQueue {
     }
 
     /// Something changed in the cluster (`MoveAllToActiveOrBackoffQueue`): moves the pods for which it is worth a
-    /// retry, and keeps it for those in flight. Only pods that pass `pre_check` are looked at.
+    /// retry, and keeps it for those in flight. Only pods that pass `pre_check` are looked at. Those that enter activeQ
+    /// because another pod came are nominated like that one.
     pub fn move_all_to_active_or_backoff_queue(
         &mut self,
         env: &QueueEnv<'_>,
@@ -297,9 +298,9 @@ impl SchedulingQueue {
         old: Option<&Object>,
         new: Option<&Object>,
         pre_check: Option<&dyn Fn(&Pod) -> bool>,
-    ) {
+    ) -> NominationChanges {
         if !is_of_interest(env, &event) {
-            return;
+            return NominationChanges::default();
         }
         let judge = Judge::new(env, event, old, new);
         let candidates = self.unschedulable.iter();
@@ -308,22 +309,24 @@ impl SchedulingQueue {
             &judge,
             &mut self.log,
         );
-        self.move_pods(env, moves, event);
+        let changes = self.move_pods(env, moves, event);
         self.active.add_event_if_any_in_flight(event, old, new);
+        changes
     }
 
     /// A pod that is on a node came (`AssignedPodAdd`).
     pub fn assigned_pod_added(&mut self, env: &QueueEnv<'_>, pod: &Arc<Pod>) {
         let object = Object::Pod(Arc::clone(pod));
         let event = ClusterEvent::ASSIGNED_POD_ADD;
-        self.move_all_to_active_or_backoff_queue(env, event, None, Some(&object), None);
+        let _none = self.move_all_to_active_or_backoff_queue(env, event, None, Some(&object), None);
     }
 
     /// A pod that is on a node changed: everything that did is an event of its own.
     pub fn assigned_pod_updated(&mut self, env: &QueueEnv<'_>, old: &Arc<Pod>, new: &Arc<Pod>) {
         let (old_object, new_object) = (Object::Pod(Arc::clone(old)), Object::Pod(Arc::clone(new)));
         for event in pod_scheduling_properties_change(new, old) {
-            self.move_all_to_active_or_backoff_queue(env, event, Some(&old_object), Some(&new_object), None);
+            let (old, new) = (Some(&old_object), Some(&new_object));
+            let _none = self.move_all_to_active_or_backoff_queue(env, event, old, new, None);
         }
     }
 
@@ -356,7 +359,7 @@ impl SchedulingQueue {
         let judge = Judge::new(env, event, None, None);
         let candidates = keys.iter().filter_map(|key| Some((key, self.unschedulable.get(key)?)));
         let moves = judge_all(candidates, &judge, &mut self.log);
-        self.move_pods(env, moves, event);
+        let _none = self.move_pods(env, moves, event);
         self.active.add_event_if_any_in_flight(event, None, None);
     }
 
@@ -494,12 +497,18 @@ impl SchedulingQueue {
         }
     }
 
-    fn move_pods(&mut self, env: &QueueEnv<'_>, moves: Vec<Move>, event: ClusterEvent) {
+    fn move_pods(&mut self, env: &QueueEnv<'_>, moves: Vec<Move>, event: ClusterEvent) -> NominationChanges {
+        let mut changes = NominationChanges::default();
         for Move { key, strategy, judgement } in moves {
             let Some(info) = self.unschedulable.remove(&key) else { continue };
             self.log.extend(judgement);
-            self.requeue(env, Arc::unwrap_or_clone(info), strategy, event);
+            let pod_info = Arc::clone(&info.pod_info);
+            let queue = self.requeue(env, Arc::unwrap_or_clone(info), strategy, event);
+            if queue == QueueName::Active && event == ClusterEvent::UNSCHEDULED_POD_ADD {
+                changes.0.push(NominationChange::Add(pod_info));
+            }
         }
+        changes
     }
 
     /// Puts a pod where the judgement sends it (`requeuePodWithQueueingStrategy`) and returns where that is.

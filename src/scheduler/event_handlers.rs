@@ -124,7 +124,10 @@ impl Scheduler {
         pre_check: Option<&dyn Fn(&Pod) -> bool>,
     ) {
         let env = self.world.queue_env();
-        self.queue.move_all_to_active_or_backoff_queue(&env, event, old, new, pre_check);
+        let changes = self.queue.move_all_to_active_or_backoff_queue(&env, event, old, new, pre_check);
+        if !changes.is_empty() {
+            self.world.nominator.apply(&self.world.objects, changes);
+        }
     }
 
     fn add_node_to_cache(&mut self, node: &Arc<Node>) {

@@ -187,7 +187,7 @@ impl Scheduler {
         }
         let queue_sort = queue_sort.ok_or(SchedulerError::NoProfile)?;
         let has_pod_groups = options.is_grouping && options.gates.is_enabled(Gate::GenericWorkload);
-        let queue_options = QueueOptions { has_pod_groups, ..options.queue.clone() };
+        let queue_options = QueueOptions { has_pod_groups, ..options.queue };
         let mut queue = SchedulingQueue::new(queue_options, queue_sort);
         queue.set_move_log_level(move_log_level(options.is_tracing));
         Ok(Self {

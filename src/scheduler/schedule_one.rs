@@ -11,7 +11,7 @@ use crate::api::objects::Pod;
 use crate::config::Gate;
 use crate::framework::extender::Extender;
 use crate::framework::{
-    Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, QueuedPodInfo, Status,
+    CycleState, Diagnosis, FitError, Framework, NodeInfo, NodeToStatus, NominatingInfo, QueuedPodInfo, Status,
 };
 
 use crate::plugins::dynamic_resources::node_allocatable_claim_statuses;
@@ -80,10 +80,13 @@ impl Scheduler {
             return true;
         }
         if cycle.trace.is_some() {
-            let entries = cycle.state.entries().collect();
+            let state = cycle.state.clone();
             cycle.note(|trace| {
                 trace.phase = phase;
-                trace.cycle_state = entries;
+                if phase == Phase::Filter {
+                    trace.filter_state = state.clone();
+                }
+                trace.cycle_state = state;
             });
         }
         match next {
@@ -129,7 +132,7 @@ impl Scheduler {
     pub(super) fn new_cycle(&self, queued: QueuedPodInfo, number: u64) -> Cycle {
         Cycle {
             profile_name: queued.pod().spec.scheduler_name.clone(),
-            state: crate::framework::CycleState::new(),
+            state: CycleState::new(),
             next: Phase::PreFilter,
             diagnosis: Diagnosis { node_to_status: NodeToStatus::new(), ..Diagnosis::default() },
             pre_filter_result: None,
@@ -176,7 +179,8 @@ impl Scheduler {
             pre_bind: None,
             bind: None,
             post_bind: None,
-            cycle_state: Vec::new(),
+            cycle_state: CycleState::new(),
+            filter_state: CycleState::new(),
             outcome: CycleOutcome::InProgress,
         }));
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::api::{Duration, NamespacedName, Str, Time, Uid};
 use crate::framework::preemption::PreemptionEvidence;
 use crate::framework::runtime::{PluginVerdict, ScoreOutcome};
-use crate::framework::{NodeInfo, PodInfo, Snapshot, Status};
+use crate::framework::{CycleState, NodeInfo, PodInfo, Snapshot, Status};
 
 pub use crate::queue::PoppedFrom;
 
@@ -310,8 +310,10 @@ pub struct CycleTrace {
     pub bind: Option<Vec<PluginVerdict>>,
     /// The PostBind plugins that heard of it.
     pub post_bind: Option<Vec<&'static str>>,
-    /// What plugins remember of this attempt: plugin and contents.
-    pub cycle_state: Vec<(&'static str, String)>,
+    /// What plugins remember of this attempt.
+    pub cycle_state: CycleState,
+    /// What they remembered when Filter was over: what its answers come from.
+    pub filter_state: CycleState,
     /// How it stands.
     pub outcome: CycleOutcome,
 }

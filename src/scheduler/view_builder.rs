@@ -216,6 +216,21 @@ impl Scheduler {
         if let Some(trace) = under_way {
             return Some(Arc::new((**trace).clone()));
         }
+        if let Some(group) = &self.group {
+            // Between two members it is the one that was tried last, or the first one.
+            let run = group.trace().and_then(|trace| trace.runs.first());
+            let tried =
+                run.and_then(|run| run.placements.last()).and_then(|placement| placement.members.last());
+            if let Some(trace) = tried.and_then(|member| member.trace.as_ref()) {
+                return Some(Arc::clone(trace));
+            }
+            let first = group.first_member().zip(group.trace());
+            if let Some((info, trace)) = first {
+                let mut cycle = self.new_cycle(info.clone(), self.counts.cycles);
+                self.add_trace(&mut cycle, trace.popped_from);
+                return cycle.trace.map(Arc::from);
+            }
+        }
         let newest_binding = self
             .binding_cycles
             .iter()

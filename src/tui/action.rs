@@ -144,6 +144,7 @@ macro_rules! actions {
 actions! {
     StepCycle "step-cycle" [Stepper] hint 2 "cycle" "Do the rest of this attempt, or a whole one";
     StepPhase "step-phase" [Stepper] hint 3 "phase" "Do the next phase of the attempt";
+    StepPlacement "step-placement" [Stepper] palette true "Do the next placement of a pod group's trial, or the next phase";
     BackPhase "back-phase" [Stepper] hint 8 "back" "Go back to before the last phase";
     BackCycle "back-cycle" [Stepper] "Go back to before the attempt that is under way or was made last";
     BackToChange "back-to-change" [Stepper] "Go back to the last change of the selected pod or node: who put it here?";

@@ -496,6 +496,7 @@ impl Shell {
         match action {
             Action::StepCycle => return session(Tell::StepCycle),
             Action::StepPhase => return session(Tell::StepPhase),
+            Action::StepPlacement => return session(Tell::StepPlacement),
             Action::BackPhase => return session(Tell::Back(BackTo::Phase)),
             Action::BackCycle => return session(Tell::Back(BackTo::Cycle)),
             Action::BackToStart => return session(Tell::Back(BackTo::Start)),

@@ -1,5 +1,7 @@
 //! What the program says about decisions, to the letter.
 
+mod volumes;
+
 use std::sync::Arc;
 
 use schedscope::api::objects::{NodeSelector, NodeSelectorTerm, TaintEffect, Toleration};

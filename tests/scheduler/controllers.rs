@@ -231,6 +231,21 @@ fn claims_that_do_not_wait_get_the_smallest_volume_that_fits_or_a_new_one() {
 }
 
 #[test]
+fn a_volume_that_is_reserved_for_a_claim_waits_for_it() {
+    let reserved = ", claimRef: {kind: PersistentVolumeClaim, namespace: default, name: late}";
+    let manifest = [
+        node("a", ""),
+        volume_text("mine", "", "10Gi", reserved),
+        volume_text("free", "", "1Gi", ""),
+        claim_text("early", "", "1Gi"),
+    ];
+    let mut simulator = with_controllers(&manifest.concat());
+    assert_eq!(volume_of(&simulator, "early").unwrap().metadata.name.as_ref(), "free");
+    apply(&mut simulator, &claim_text("late", "", "1Gi"));
+    assert_eq!(volume_of(&simulator, "late").unwrap().metadata.name.as_ref(), "mine");
+}
+
+#[test]
 fn the_binding_that_the_scheduler_begins_is_finished() {
     let reach = ", nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, \
                  operator: In, values: [b]}]}]}}";

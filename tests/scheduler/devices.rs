@@ -1,8 +1,11 @@
 //! Claims for devices on their way through an attempt: allocated, written, waited for, given back.
 
+use std::collections::BTreeSet;
+
 use schedscope::api::objects::ResourceClaim;
-use schedscope::api::{Duration, NamespacedName};
+use schedscope::api::{Duration, NamespacedName, Rng};
 use schedscope::driver::sandbox::simulator::Simulator;
+use schedscope::driver::session::Edit;
 
 use crate::support::world::{apply, drain, events, node, node_of, pod, pod_of, sandbox};
 
@@ -194,4 +197,61 @@ fn the_wait_for_devices_ends_after_ten_minutes() {
     let text = "FailedScheduling default/p: running PreBind plugin \"DynamicResources\": device binding timeout: \
                 context deadline exceeded";
     assert!(events(&simulator).contains(&text.to_owned()), "{:?}", events(&simulator));
+}
+
+/// Devices that more than one claim has.
+fn held_twice(simulator: &Simulator) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let claims = simulator.api().objects().resource_claims.values();
+    let results = claims.flat_map(|claim| &claim.status.allocation).flat_map(|found| &found.devices.results);
+    let devices = results.map(|result| format!("{}/{}", result.pool, result.device));
+    devices.filter(|device| !seen.insert(device.clone())).collect()
+}
+
+#[test]
+fn no_device_is_held_twice_whatever_happens() {
+    const NODES: [&str; 3] = ["a", "b", "c"];
+    for seed in 0..15 {
+        let mut rng = Rng::new(seed);
+        let mut manifest = CLASS.to_owned();
+        for name in NODES {
+            manifest += &(node(name, "8") + &slice(name, "{name: g0}, {name: g1}"));
+        }
+        let mut simulator = sandbox(&manifest);
+        let mut names: Vec<String> = Vec::new();
+        for i in 0..60 {
+            match rng.below(8) {
+                0 | 1 => {
+                    let name = format!("x{i}");
+                    let count = if rng.below(2) == 0 { 1 } else { 2 };
+                    apply(&mut simulator, &(claim(&name, count) + &pod_with(&name, &name)));
+                    names.push(name);
+                }
+                2 if !names.is_empty() => {
+                    // Another pod of the same claim.
+                    let other = names[rng.below(names.len())].clone();
+                    apply(&mut simulator, &pod_with(&format!("y{i}"), &other));
+                }
+                3 if !names.is_empty() => {
+                    let gone = names.swap_remove(rng.below(names.len()));
+                    let key = NamespacedName::new("default", gone);
+                    let _ = simulator.edit(&Edit::DeletePod(key));
+                }
+                4 => {
+                    let name = NODES[rng.below(3)];
+                    let devices = ["{name: g0}, {name: g1}", "{name: g0}, {name: g1}, {name: g2}"];
+                    apply(&mut simulator, &slice(name, devices[rng.below(2)]));
+                }
+                5 => {
+                    let to = simulator.now().saturating_add(Duration::from_secs(1 + rng.below(40) as u64));
+                    simulator.advance_to(to, |_| true);
+                }
+                6 => drop(simulator.step_cycle()),
+                _ => drop(simulator.step_phase()),
+            }
+            assert_eq!(held_twice(&simulator), [""; 0], "seed {seed}, step {i}");
+        }
+        drain(&mut simulator);
+        assert_eq!(held_twice(&simulator), [""; 0], "seed {seed}");
+    }
 }

@@ -17,7 +17,7 @@ use super::test_plugins::{Calls, register};
 pub const START: Time = Time::from_secs(1_767_225_600);
 
 /// A profile with the default plugins and, behind them, the test plugins.
-const WITH_TEST_PLUGINS: &str = "
+pub const WITH_TEST_PLUGINS: &str = "
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:

@@ -13,5 +13,4 @@ pub mod ops;
 pub mod sample;
 pub mod simulator;
 pub mod storage_defaults;
-pub mod unbuilt;
 mod writes;

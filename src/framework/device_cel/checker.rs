@@ -6,6 +6,7 @@
 
 use super::Features;
 use super::declarations::{FUNCTIONS, Overload};
+use super::deep::deep;
 use super::syntax::ast::{Comprehension, Element, Entry, Expr, ExprKind, Field, Id, Literal, operator};
 use super::syntax::source::{Issue, Place};
 use super::types::{self, Inference, Type, most_general};
@@ -100,6 +101,10 @@ impl Checker<'_> {
     }
 
     fn check(&mut self, expr: &Expr) {
+        deep(|| self.check_node(expr));
+    }
+
+    fn check_node(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Broken => {}
             ExprKind::Literal(literal) => self.set(expr.id, literal_type(literal)),

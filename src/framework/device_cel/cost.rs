@@ -3,19 +3,23 @@
 //! Follows `interpreter/runtimecost.go` of cel-go, the cost trackers of its list and set libraries, and
 //! `library/cost.go` of `k8s.io/apiserver/pkg/cel`.
 
+use super::syntax::ast::operator;
 use super::value::{Outcome, Value};
 
 /// What it costs to make a list that is not constant.
 pub(super) const LIST_CREATE: u64 = 10;
 /// What it costs to make a map that is not constant.
 pub(super) const MAP_CREATE: u64 = 30;
-/// More elements than any affordable evaluation can have in one list. Beyond this an evaluation ends: upstream would
-/// go on until its time or memory is used up.
+/// More values than any affordable evaluation can have in one list. Beyond this an evaluation ends as if it had cost
+/// too much.
+// DIVERGES: kube-scheduler counts the cost of a call in a device selector after it, and can spend all time and
+// memory before. Here such a call ends as if it had cost too much.
 pub(super) const MAX_ELEMENTS: usize = 4_000_000;
 
-/// Whether an argument is a list so long that no function is to go through it.
-pub(super) fn too_long(args: &[Value]) -> bool {
-    args.iter().any(|arg| matches!(arg, Value::List(list) if list.len() > MAX_ELEMENTS))
+/// Whether there is so much in an argument that no function is to go through it.
+pub(super) fn too_heavy(function: &str, args: &[Value]) -> bool {
+    let most = u64::try_from(MAX_ELEMENTS).unwrap_or(u64::MAX);
+    !matches!(function, "size" | operator::ADD | "dyn" | "type") && args.iter().any(|arg| arg.weight() > most)
 }
 
 /// The size that the cost of a value depends on.

@@ -6,13 +6,14 @@
 use std::sync::Arc;
 
 use super::cost;
+use super::deep::deep;
 use super::device::Inner;
 use super::map::{Entries, Map};
 use super::plan::{
     Attribute, Base, Call, Fold, Node, Plan, Qualifier, QualifierKey, Slot, can_select, invoke,
 };
 use super::text::shown;
-use super::value::{Fatal, Fault, List, Outcome, Value};
+use super::value::{Fatal, Fault, Outcome, Value};
 
 /// Evaluates a plan; gives the result and what it cost.
 pub(super) fn evaluate(plan: &Plan, device: &Arc<Inner>, limit: u64) -> (Outcome, u64) {
@@ -36,6 +37,13 @@ impl Run<'_> {
     }
 
     fn eval(&mut self, node: &Node) -> Outcome {
+        if let Node::Constant(value) = node {
+            return Ok(value.clone());
+        }
+        deep(|| self.step_of(node))
+    }
+
+    fn step_of(&mut self, node: &Node) -> Outcome {
         match node {
             Node::Constant(value) => Ok(value.clone()),
             Node::Attribute(attribute) => self.attribute(attribute),
@@ -173,7 +181,7 @@ impl Run<'_> {
         }
         let outcome = match fault {
             Some(fault) => Err(fault),
-            None if cost::too_long(&args) => return Err(Fault::Fatal(Fatal::CostLimit)),
+            None if cost::too_heavy(&call.function, &args) => return Err(Fault::Fatal(Fatal::CostLimit)),
             None => invoke(call, &args),
         };
         self.charge(cost::of_call(&call.function, call.overload, &args, &outcome))?;
@@ -240,12 +248,11 @@ impl Run<'_> {
         self.charge(1)?;
         known?;
         match (added?, self.take(slot)?) {
-            (Value::List(added), Value::List(List::Items(mut items))) => {
-                if items.len().saturating_add(added.len()) > cost::MAX_ELEMENTS {
+            (Value::List(added), Value::List(list)) => {
+                if list.len().saturating_add(added.len()) > cost::MAX_ELEMENTS {
                     return Err(Fault::Fatal(Fatal::CostLimit));
                 }
-                Arc::make_mut(&mut items).extend(added.iter());
-                Ok(Value::List(List::Items(items)))
+                Ok(Value::List(list.extend(&added)))
             }
             _ => Err(Fault::no_overload()),
         }
@@ -370,8 +377,8 @@ impl Run<'_> {
             Base::Value(node) => self.eval(node)?,
             Base::Conditional(conditional) => {
                 return match self.eval(&conditional.condition)? {
-                    Value::Bool(true) => self.resolve(&conditional.yes),
-                    Value::Bool(false) => self.resolve(&conditional.no),
+                    Value::Bool(true) => deep(|| self.resolve(&conditional.yes)),
+                    Value::Bool(false) => deep(|| self.resolve(&conditional.no)),
                     _ => Err(Fault::no_overload()),
                 };
             }

@@ -30,6 +30,7 @@ pub(super) enum Map {
 pub(super) struct Entries {
     entries: Vec<(Value, Value)>,
     index: BTreeMap<Key, usize>,
+    weight: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +62,7 @@ fn simple_key(value: &Value) -> Option<Key> {
 impl Entries {
     /// Adds an entry or replaces the one with this very key.
     pub(super) fn put(&mut self, key: Value, value: Value) {
+        self.weight = self.weight.saturating_add(key.weight()).saturating_add(value.weight());
         if let Some(simple) = simple_key(&key) {
             if let Some(known) = self.index.get(&simple).copied()
                 && let Some(entry) = self.entries.get_mut(known)
@@ -126,6 +128,14 @@ impl Map {
             Self::Capacities(device) => device.capacity.len(),
             Self::AttributesOf(device, domain) => device.attributes.get(*domain).map_or(0, |(_, d)| d.len()),
             Self::CapacitiesOf(device, domain) => device.capacity.get(*domain).map_or(0, |(_, d)| d.len()),
+        }
+    }
+
+    /// How many values there are to go through in it. A device holds few.
+    pub(super) fn weight(&self) -> u64 {
+        match self {
+            Self::Entries(entries) => entries.weight.saturating_add(1),
+            _ => 1,
         }
     }
 

@@ -8,6 +8,7 @@ mod checker;
 mod compile;
 mod cost;
 mod declarations;
+mod deep;
 mod device;
 mod eval;
 mod functions;
@@ -130,8 +131,11 @@ impl fmt::Debug for DeviceSelector {
 #[derive(Clone, Default)]
 pub struct SelectorCache {
     features: Features,
-    compiled: Arc<Mutex<BTreeMap<Arc<str>, Result<DeviceSelector, CompileError>>>>,
+    compiled: Arc<Mutex<Compiled>>,
 }
+
+/// What became of expressions.
+type Compiled = BTreeMap<Arc<str>, Result<DeviceSelector, CompileError>>;
 
 impl SelectorCache {
     /// How many expressions are kept; beyond that the cache begins anew.

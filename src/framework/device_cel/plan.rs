@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::checker::{Checked, Reference};
 use super::declarations::{FUNCTIONS, Overload};
+use super::deep::deep;
 use super::functions::{self, Native};
 use super::map::{Entries, Map};
 use super::regex::Regex;
@@ -33,22 +34,22 @@ pub(super) struct Plan {
 pub(super) enum Node {
     Constant(Value),
     Attribute(Box<Attribute>),
-    And(Box<[Node; 2]>),
-    Or(Box<[Node; 2]>),
+    And(Box<[Self; 2]>),
+    Or(Box<[Self; 2]>),
     Call(Box<Call>),
     /// `value in [constants]`.
-    Among(Box<Node>, Value),
-    List(Vec<(Node, bool)>),
-    Map(Vec<(Node, Node, bool)>),
+    Among(Box<Self>, Value),
+    List(Vec<(Self, bool)>),
+    Map(Vec<(Self, Self, bool)>),
     Fold(Box<Fold>),
     /// `a.or(b)` of optionals.
-    OptionalOr(Box<[Node; 2]>),
+    OptionalOr(Box<[Self; 2]>),
     /// `a.orValue(b)`.
-    OptionalOrValue(Box<[Node; 2]>),
+    OptionalOrValue(Box<[Self; 2]>),
     /// `accumulator + list` where nobody else sees the accumulator.
-    Append(Slot, Box<Node>),
+    Append(Slot, Box<Self>),
     /// `cel.@mapInsert(accumulator, ..)` where nobody else sees the accumulator.
-    Insert(Slot, Vec<Node>),
+    Insert(Slot, Vec<Self>),
 }
 
 /// A variable or other value with what is selected of it.
@@ -177,6 +178,10 @@ impl Attribute {
 
 impl Planner<'_> {
     fn node(&mut self, expr: &Expr) -> Planned {
+        deep(|| self.kind(expr))
+    }
+
+    fn kind(&mut self, expr: &Expr) -> Planned {
         match &expr.kind {
             ExprKind::Broken => Err("unsupported expr".to_owned()),
             ExprKind::Literal(literal) => Ok(Node::Constant(constant(literal))),

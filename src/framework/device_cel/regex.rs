@@ -18,7 +18,7 @@ impl Regex {
     pub(super) fn new(pattern: &str) -> Result<Self, String> {
         let translated =
             Translator::new(pattern).run().map_err(|error| format!("error parsing regexp: {error}"))?;
-        let built = ::regex::RegexBuilder::new(&translated).size_limit(64 << 20).build();
+        let built = ::regex::RegexBuilder::new(&translated).size_limit(10 << 20).build();
         built.map(Self).map_err(|_| {
             // What the translator let pass, Go would name in words of its own.
             format!("error parsing regexp: invalid or unsupported Perl syntax: `{pattern}`")

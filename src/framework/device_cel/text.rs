@@ -39,6 +39,7 @@ pub(super) fn plain_double(value: f64) -> String {
 /// `%v`: as errors show a value.
 pub(super) fn shown(value: &Value) -> String {
     match value {
+        value if value.weight() > 100_000 => "...".to_owned(),
         Value::Null => "0".to_owned(),
         Value::Bool(value) => value.to_string(),
         Value::Int(value) => value.to_string(),
@@ -85,8 +86,8 @@ pub(super) fn go_type(value: &Value) -> &'static str {
         Value::Double(_) => "types.Double",
         Value::String(_) => "types.String",
         Value::Bytes(_) => "types.Bytes",
-        Value::List(super::value::List::Items(_)) => "*types.baseList",
-        Value::List(super::value::List::Joined { .. }) => "*types.concatList",
+        Value::List(list) if list.is_joined() => "*types.concatList",
+        Value::List(_) => "*types.baseList",
         Value::Map(Map::Attributes(_) | Map::Capacities(_)) => "cel.mapper",
         Value::Map(_) => "*types.baseMap",
         Value::Optional(_) => "*types.Optional",

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A type as the checker knows it.
+#[expect(clippy::enum_variant_names, reason = "the type of types is called so")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Dyn,
@@ -20,12 +21,12 @@ pub(super) enum Type {
     Bytes,
     Duration,
     Timestamp,
-    List(Arc<Type>),
-    Map(Arc<Type>, Arc<Type>),
+    List(Arc<Self>),
+    Map(Arc<Self>, Arc<Self>),
     /// The type of types.
-    Type(Option<Arc<Type>>),
+    Type(Option<Arc<Self>>),
     /// A named type with parameters.
-    Opaque(&'static str, Arc<[Type]>),
+    Opaque(&'static str, Arc<[Self]>),
     /// An object with fields or functions of its own.
     Struct(&'static str),
     /// A parameter of a declaration, by its letter.

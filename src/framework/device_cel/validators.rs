@@ -5,6 +5,7 @@
 
 use super::checker::Checked;
 use super::declarations::FUNCTIONS;
+use super::deep::deep;
 use super::functions::{check_format, fits, native};
 use super::plan::constant;
 use super::regex::Regex;
@@ -45,7 +46,7 @@ fn collect<'a>(expr: &'a Expr, in_format: bool, nodes: &mut Vec<(&'a Expr, bool)
     let in_format =
         in_format || matches!(&expr.kind, ExprKind::Call { function, .. } if function == "format");
     for child in expr.children() {
-        collect(child, in_format, nodes);
+        deep(|| collect(child, in_format, nodes));
     }
 }
 

@@ -4,9 +4,9 @@
 //! types is an error rather than false), their order, and how they are written in errors. Lists and maps are shared;
 //! what a device holds is read in place.
 
+use core::net::IpAddr;
 use std::cmp::Ordering;
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::device::{Inner, Prepared};
@@ -78,7 +78,7 @@ pub(super) enum Value {
     Bytes(Arc<[u8]>),
     List(List),
     Map(Map),
-    Optional(Option<Arc<Value>>),
+    Optional(Option<Arc<Self>>),
     /// A type, by its name.
     Type(Arc<str>),
     /// Nanoseconds.
@@ -102,29 +102,51 @@ pub(super) enum Value {
 
 /// A list: elements, or two lists one after the other.
 #[derive(Clone, Debug)]
-pub(super) enum List {
+pub(super) struct List {
+    parts: Parts,
+    length: usize,
+    /// How many values there are to go through in it, in lists and maps within it too.
+    weight: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Parts {
     Items(Arc<Vec<Value>>),
-    Joined { parts: Arc<(List, List)>, length: usize },
+    Joined(Arc<(List, List)>),
 }
 
 impl List {
     pub(super) fn new(items: Vec<Value>) -> Self {
-        Self::Items(Arc::new(items))
+        let weight = items.iter().map(Value::weight).fold(1, u64::saturating_add);
+        Self { length: items.len(), weight, parts: Parts::Items(Arc::new(items)) }
     }
 
     pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Items(items) => items.len(),
-            Self::Joined { length, .. } => *length,
+        self.length
+    }
+
+    /// Whether it was made of two lists.
+    pub(super) fn is_joined(&self) -> bool {
+        matches!(self.parts, Parts::Joined(_))
+    }
+
+    /// Adds elements, in place where nobody else has the list.
+    pub(super) fn extend(mut self, added: &Self) -> Self {
+        if let Parts::Items(items) = &mut self.parts {
+            Arc::make_mut(items).extend(added.iter());
+            self.length = self.length.saturating_add(added.length);
+            self.weight = self.weight.saturating_add(added.weight);
+            return self;
         }
+        self.joined(added.clone())
     }
 
     pub(super) fn get(&self, index: usize) -> Option<Value> {
         let (mut list, mut index) = (self, index);
         loop {
-            match list {
-                Self::Items(items) => return items.get(index).cloned(),
-                Self::Joined { parts, .. } => {
+            match &list.parts {
+                Parts::Items(items) => return items.get(index).cloned(),
+                Parts::Joined(parts) => {
                     let before = parts.0.len();
                     if index < before {
                         list = &parts.0;
@@ -137,7 +159,7 @@ impl List {
         }
     }
 
-    /// The elements in order. Lists that are longer than any affordable evaluation end it.
+    /// The elements in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = Value> {
         let mut pending = vec![self];
         let mut current: std::slice::Iter<'_, Value> = [].iter();
@@ -146,9 +168,9 @@ impl List {
                 if let Some(value) = current.next() {
                     return Some(value.clone());
                 }
-                match pending.pop()? {
-                    Self::Items(items) => current = items.iter(),
-                    Self::Joined { parts, .. } => {
+                match &pending.pop()?.parts {
+                    Parts::Items(items) => current = items.iter(),
+                    Parts::Joined(parts) => {
                         pending.push(&parts.1);
                         pending.push(&parts.0);
                     }
@@ -165,8 +187,9 @@ impl List {
         if other.len() == 0 {
             return self;
         }
-        let length = self.len().saturating_add(other.len());
-        Self::Joined { parts: Arc::new((self, other)), length }
+        let length = self.length.saturating_add(other.length);
+        let weight = self.weight.saturating_add(other.weight);
+        Self { parts: Parts::Joined(Arc::new((self, other))), length, weight }
     }
 
     pub(super) fn contains(&self, value: &Value) -> bool {
@@ -204,6 +227,16 @@ impl Value {
             Prepared::Versions(values) => {
                 Self::list(values.iter().map(|v| Self::Semver(v.clone())).collect())
             }
+        }
+    }
+
+    /// How many values there are to go through in it.
+    pub(super) fn weight(&self) -> u64 {
+        match self {
+            Self::List(list) => list.weight,
+            Self::Map(map) => map.weight(),
+            Self::Optional(Some(value)) => value.weight(),
+            _ => 1,
         }
     }
 
@@ -400,7 +433,6 @@ fn equal_lists(a: &List, b: &List) -> Result<bool, Fault> {
     if a.len() != b.len() {
         return Ok(false);
     }
-    let joined = matches!(a, List::Joined { .. });
     let mut fault = None;
     for (x, y) in a.iter().zip(b.iter()) {
         match x.equal(&y) {
@@ -409,7 +441,7 @@ fn equal_lists(a: &List, b: &List) -> Result<bool, Fault> {
             Err(error) => fault = fault.or(Some(error)),
         }
     }
-    match fault.filter(|_| joined) {
+    match fault.filter(|_| a.is_joined()) {
         Some(fault) => Err(fault),
         None => Ok(true),
     }

@@ -42,6 +42,16 @@ pub(super) struct Binding {
     step: Step,
 }
 
+impl Binding {
+    /// Until when devices are waited for, and when they are looked at next, while that is so.
+    pub(super) const fn wait_for_devices(&self) -> Option<(Time, Time)> {
+        match self.step {
+            Step::Conditions { until, next } => Some((until, next)),
+            _ => None,
+        }
+    }
+}
+
 /// What comes next.
 #[derive(Clone, Debug, Default)]
 enum Step {

@@ -3,7 +3,7 @@
 //! Follows `isClaimReadyForBinding` and `isClaimTimeout` of `dynamicresources.go`.
 
 use crate::api::objects::{AllocatedDeviceStatus, DeviceRequestAllocationResult, ResourceClaim};
-use crate::api::{Duration, Time};
+use crate::api::{Duration, Str, Time};
 
 /// The devices of an allocated claim.
 pub(super) fn results(claim: &ResourceClaim) -> &[DeviceRequestAllocationResult] {
@@ -13,6 +13,21 @@ pub(super) fn results(claim: &ResourceClaim) -> &[DeviceRequestAllocationResult]
 /// Whether a device has to be waited for.
 pub(super) fn has_conditions(claim: &ResourceClaim) -> bool {
     results(claim).iter().any(|result| !result.binding_conditions.is_empty())
+}
+
+/// The conditions that a device has to have and has not yet, and those of its failure that it has.
+pub(super) fn missing_and_failed(
+    claim: &ResourceClaim,
+    result: &DeviceRequestAllocationResult,
+) -> (Vec<Str>, Vec<Str>) {
+    let status = status_of(claim, result);
+    let is_true = |type_: &Str| {
+        let conditions = status.into_iter().flat_map(|status| &status.conditions);
+        conditions.into_iter().any(|condition| condition.type_ == **type_ && condition.status == "True")
+    };
+    let missing = result.binding_conditions.iter().filter(|type_| !is_true(type_));
+    let failed = result.binding_failure_conditions.iter().filter(|type_| is_true(type_));
+    (missing.cloned().collect(), failed.cloned().collect())
 }
 
 /// Whether a claim is allocated and its devices are ready.

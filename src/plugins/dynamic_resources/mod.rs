@@ -9,6 +9,7 @@ mod binding;
 mod binding_conditions;
 mod claim_store;
 mod deallocation;
+pub mod evidence;
 mod extended_resources;
 mod filtering;
 mod hints;
@@ -16,6 +17,8 @@ mod node_allocatable;
 mod reservation;
 mod scoring;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -55,9 +58,16 @@ pub struct DynamicResources {
 
 impl DynamicResources {
     /// The plugin with these arguments.
-    pub fn new(args: DynamicResourcesArgs, gates: &FeatureGates) -> Self {
+    ///
+    /// # Errors
+    /// A feature gate is on that the plugin would have to follow and does not.
+    pub fn new(args: DynamicResourcesArgs, gates: &FeatureGates) -> Result<Self, String> {
+        let not_built = [Gate::DRADeviceTaintRules, Gate::DRAWorkloadResourceClaims];
+        if let Some(gate) = not_built.into_iter().find(|gate| gates.is_enabled(*gate)) {
+            return Err(format!("what the feature gate {gate} stands for is not built"));
+        }
         let has_timeout = gates.is_enabled(Gate::DRASchedulerFilterTimeout);
-        Self {
+        Ok(Self {
             gates: *gates,
             features: Features::new(gates),
             node_allocatable: gates.is_enabled(Gate::DRANodeAllocatableResources),
@@ -68,7 +78,7 @@ impl DynamicResources {
                 consumable_capacity: gates.is_enabled(Gate::DRAConsumableCapacity),
                 list_type_attributes: gates.is_enabled(Gate::DRAListTypeAttributes),
             }),
-        }
+        })
     }
 }
 

@@ -207,9 +207,9 @@ impl ResourceAllocationScorer {
     }
 
     /// The devices of the node behind a resource, and those of them that are allocated; none where that cannot be
-    /// found out (`calculateDRAExtendedResourceAllocatableRequest`). DIVERGES: upstream's
-    /// NodeResourcesBalancedAllocation crashes where the class has selectors.
+    /// found out (`calculateDRAExtendedResourceAllocatableRequest`).
     fn of_devices(&self, devices: &ScoredDevices, node: &NodeInfo, resource: &str) -> (i64, i64) {
+        // DIVERGES: kube-scheduler exits where NodeResourcesBalancedAllocation scores devices of a class with selectors.
         let (Some(class), Some(node)) = (devices.classes.class(resource), node.node()) else { return (0, 0) };
         self.count_devices(devices, node, class).unwrap_or((0, 0))
     }

@@ -1,8 +1,8 @@
 //! Tests of NodeVolumeLimits.
 
+use super::super::fixtures::{filter_in, hint, object, pod, pod_object};
 use super::*;
 use crate::framework::{Code, QueueingHint};
-use crate::plugins::fixtures::{filter_in, hint, object, pod, pod_object};
 
 const DRIVER: &str = "csi.example.com";
 const EXCEEDED: &str = "node(s) exceed max volume count";

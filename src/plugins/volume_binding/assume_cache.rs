@@ -188,7 +188,7 @@ impl Assumed {
 #[derive(Clone, Debug, Default)]
 pub struct VolumeState {
     /// The volumes and capacities that watches have reported.
-    pub known: KnownVolumes,
+    pub known: Arc<KnownVolumes>,
     assumed: BTreeMap<Str, Assumed>,
     nothing: Assumed,
 }
@@ -207,7 +207,7 @@ impl VolumeState {
 
 impl PluginState for VolumeState {
     fn kinds(&self) -> &'static [Kind] {
-        &[Kind::PersistentVolume, Kind::PersistentVolumeClaim, Kind::CSIStorageCapacity]
+        &[Kind::PersistentVolume, Kind::PersistentVolumeClaim, Kind::CSIStorageCapacity, Kind::CSINode]
     }
 
     fn object_changed(&mut self, _: &ObjectStore, old: Option<&Object>, new: Option<&Object>) -> Told {
@@ -215,7 +215,7 @@ impl PluginState for VolumeState {
         match old.or(new).map(Object::kind) {
             Some(Kind::PersistentVolume) => {
                 let (old, new) = (old.and_then(OfKind::of), new.and_then(OfKind::of));
-                self.known.put_volume(old.map(AsRef::as_ref), new);
+                Arc::make_mut(&mut self.known).put_volume(old.map(AsRef::as_ref), new);
                 for assumed in self.assumed.values_mut() {
                     assumed.volumes.may_expire(&key, new.map(AsRef::as_ref));
                 }
@@ -228,7 +228,11 @@ impl PluginState for VolumeState {
             }
             Some(Kind::CSIStorageCapacity) => {
                 let old = old.and_then(OfKind::of).map(AsRef::as_ref);
-                self.known.put_capacity(old, new.and_then(OfKind::of));
+                Arc::make_mut(&mut self.known).put_capacity(old, new.and_then(OfKind::of));
+            }
+            Some(Kind::CSINode) => {
+                let new = new.and_then(OfKind::of).map(AsRef::as_ref);
+                Arc::make_mut(&mut self.known).put_csi_node(&key.name, new);
             }
             _ => {}
         }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::api::objects::{
-    CSINode, CSIStorageCapacity, Node, ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod,
+    CSIStorageCapacity, Node, ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod,
 };
 use crate::api::{Kind, ObjectStore, Str};
 
@@ -61,27 +61,14 @@ pub struct Found {
     pub volumes: PodVolumes,
 }
 
-/// The drivers of a node, which matter for volumes of in-tree plugins alone.
-pub fn drivers_of<'a>(
-    claims: &PodVolumeClaims,
-    objects: &'a ObjectStore,
-    node: &Node,
-) -> Option<&'a CSINode> {
-    let mut volumes = claims.bound.iter().filter_map(|bound| bound.volume.as_ref());
-    if !volumes.any(|volume| volume.is_of_in_tree_plugin()) {
-        return None;
-    }
-    objects.csi_nodes.get(&crate::api::NamespacedName::cluster(node.name().clone())).map(AsRef::as_ref)
-}
-
 impl PodVolumeClaims {
     /// What is to be done for the claims on a node.
     ///
     /// # Errors
     /// A volume cannot be translated to CSI, or a claim's selector cannot be parsed.
-    pub fn find_on(&self, node: &Node, csi_node: Option<&CSINode>) -> Result<Found, String> {
+    pub fn find_on(&self, node: &Node) -> Result<Found, String> {
         let mut found = Found::default();
-        let (is_reached, is_there) = self.check_bound(node, csi_node)?;
+        let (is_reached, is_there) = self.check_bound(node)?;
         let (is_matched, has_room) = self.find_for_delayed(node, &mut found.volumes)?;
         let reasons = [
             (is_reached, NODE_CONFLICT),
@@ -94,10 +81,10 @@ impl PodVolumeClaims {
     }
 
     /// Whether the node reaches all bound volumes, and whether they are there (`checkBoundClaims`).
-    fn check_bound(&self, node: &Node, csi_node: Option<&CSINode>) -> Result<(bool, bool), String> {
+    fn check_bound(&self, node: &Node) -> Result<(bool, bool), String> {
         for bound in &self.bound {
             let Some(volume) = &bound.volume else { return Ok((true, false)) };
-            if volume.reach_on(csi_node)?.check(&node.metadata.labels).is_err() {
+            if self.migrated.reach_on(node.name(), volume)?.check(&node.metadata.labels).is_err() {
                 return Ok((false, true));
             }
         }

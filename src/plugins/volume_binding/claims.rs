@@ -4,6 +4,7 @@
 //! `component-helpers/storage/ephemeral`. Everything that Filter needs is looked up here once, so that its answer for a
 //! node depends on nothing but the node.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::api::objects::{PersistentVolumeClaim, Pod, StorageClass};
@@ -14,7 +15,7 @@ use crate::plugins::helper::volumes::{EPHEMERAL, Volume, claim_name, has};
 use super::assume_cache::{Assumed, VolumeState};
 use super::matching::Candidates;
 use super::provisioning::Provisioning;
-use super::volumes::{KnownVolume, KnownVolumes};
+use super::volumes::{KnownVolume, KnownVolumes, MigratedPlugins};
 use super::{BIND_COMPLETED, SELECTED_NODE};
 
 /// A claim as a pod refers to it.
@@ -101,7 +102,7 @@ pub fn are_all_bound(pod: &Pod, objects: &ObjectStore, assumed: &Assumed) -> boo
 }
 
 /// A claim that is bound, with its volume if that is there.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct BoundClaim {
     /// The claim.
     pub claim: Arc<PersistentVolumeClaim>,
@@ -110,7 +111,7 @@ pub struct BoundClaim {
 }
 
 /// A claim that is bound when its pod has a node.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct DelayedClaim {
     /// The claim.
     pub claim: Arc<PersistentVolumeClaim>,
@@ -122,9 +123,32 @@ pub struct DelayedClaim {
     pub provisioning: Provisioning,
 }
 
+impl fmt::Debug for BoundClaim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is bound to {}", self.claim.key(), self.claim.spec.volume_name)
+    }
+}
+
+impl fmt::Debug for DelayedClaim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DelayedClaim")
+            .field("claim", &self.claim.key())
+            .field("selected_node", &self.selected_node)
+            .field("candidates", &self.candidates)
+            .field("provisioning", &self.provisioning)
+            .finish()
+    }
+}
+
 /// The claims of a pod.
 #[derive(Clone, Debug, Default)]
 pub struct PodVolumeClaims {
+    /// The volumes and capacities that there were, for the evidence.
+    pub known: Arc<KnownVolumes>,
+    /// What the profile had assumed of them, for the evidence.
+    pub assumed: Assumed,
+    /// What nodes have gone over to.
+    pub migrated: MigratedPlugins,
     /// Those that are bound.
     pub bound: Vec<BoundClaim>,
     /// Those that wait for their pod's node, in the order of the pod's volumes.
@@ -136,7 +160,7 @@ pub struct PodVolumeClaims {
 }
 
 /// The class of the claim, if claims of that class wait for their pods' nodes (`IsDelayBindingMode`).
-pub fn delaying_class<'a>(
+fn delaying_class<'a>(
     claim: &PersistentVolumeClaim,
     objects: &'a ObjectStore,
 ) -> Result<Option<&'a Arc<StorageClass>>, String> {
@@ -158,7 +182,9 @@ impl PodVolumeClaims {
     /// A claim is missing or another pod's, or a class does not say when its volumes are bound.
     pub fn of(pod: &Pod, objects: &ObjectStore, state: &VolumeState, profile: &str) -> Result<Self, String> {
         let (known, assumed) = (&state.known, state.assumed(profile));
-        let mut found = Self::default();
+        let migrated = known.migrated().clone();
+        let mut found =
+            Self { known: Arc::clone(known), assumed: assumed.clone(), migrated, ..Self::default() };
         for used in pod.spec.volumes.iter().filter_map(|volume| claim_of(pod, volume)) {
             let key = NamespacedName::new(pod.metadata.namespace.clone(), used.name);
             let claim = assumed.claim(objects, &key).ok_or_else(|| {
@@ -176,6 +202,12 @@ impl PodVolumeClaims {
             found.delayed.iter().map(|delayed| delayed.claim.request().unwrap_or_default()).collect();
         sort_slice(&mut found.to_match, |a, b| requests[*a] < requests[*b]);
         Ok(found)
+    }
+
+    /// Lets go of what is there for the evidence alone: who holds it makes every change of a volume dearer.
+    pub fn forget_evidence(&mut self) {
+        self.known = Arc::default();
+        self.assumed = Assumed::default();
     }
 
     fn add(

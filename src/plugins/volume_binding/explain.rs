@@ -4,14 +4,15 @@
 
 use std::fmt;
 
-use crate::api::objects::{CSIStorageCapacity, Node, PersistentVolumeClaim, Pod, StorageClass};
-use crate::api::{NamespacedName, ObjectStore, Quantity, Selector, Str};
+use crate::api::objects::{Node, PersistentVolumeClaim};
+use crate::api::{NamespacedName, Quantity, Str};
+use crate::framework::CycleState;
 
-use super::assume_cache::VolumeState;
-use super::binder::{PodVolumes, drivers_of};
-use super::claims::{BoundClaim, DelayedClaim, PodVolumeClaims, delaying_class, pod_has_claims};
+use super::StateData;
+use super::binder::PodVolumes;
+use super::claims::{BoundClaim, DelayedClaim, PodVolumeClaims};
 use super::matching::{Match, Mismatch, Wanted};
-use super::provisioning::{Provisioned, bytes_to_look_for, volume_limit};
+use super::provisioning::{Provisioned, is_large_enough, volume_limit};
 
 /// What becomes of a claim if its pod goes to a node.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,48 +140,28 @@ impl fmt::Display for CapacityTried {
     }
 }
 
-/// What becomes of each claim of the pod on the node, in the order of the pod's volumes: bound ones first. `state` is
-/// the plugin's, `profile` the name of the pod's.
-///
-/// # Errors
-/// PreFilter turns the pod down for all nodes, with this text.
-pub fn explain_match(
-    pod: &Pod,
-    node: &Node,
-    objects: &ObjectStore,
-    state: &VolumeState,
-    profile: &str,
-) -> Result<Vec<ClaimExplanation>, String> {
-    if !pod_has_claims(pod, objects)? {
-        return Ok(Vec::new());
-    }
-    let claims = PodVolumeClaims::of(pod, objects, state, profile)?;
-    if claims.has_unbound_immediate {
-        return Err("pod has unbound immediate PersistentVolumeClaims".to_owned());
-    }
-    let csi_node = drivers_of(&claims, objects, node);
-    let bound = claims.bound.iter().map(|bound| explain_bound(bound, node, csi_node));
-    let mut all: Vec<ClaimExplanation> = bound.collect();
+/// What becomes of each claim of a pod on a node, bound ones first, by what the plugin keeps during the attempt; absent
+/// if PreFilter has not got to it or the pod has no claims. Once Reserve is over, what was tried is forgotten.
+pub fn explain_match(state: &CycleState, node: &Node) -> Option<Vec<ClaimExplanation>> {
+    let claims = state.read::<StateData>()?.claims.as_ref()?;
+    let mut all: Vec<ClaimExplanation> =
+        claims.bound.iter().map(|bound| explain_bound(claims, bound, node)).collect();
     // What fails is told with the claim that it fails for.
-    let found = claims.find_on(node, csi_node).ok().map(|found| found.volumes);
+    let found = claims.find_on(node).ok().map(|found| found.volumes);
     let (has_failed, volumes) = (found.is_none(), found.unwrap_or_default());
-    let scene = Scene { node, objects, state, profile, claims: &claims, volumes: &volumes };
+    let scene = Scene { node, claims, volumes: &volumes };
     let outcomes = scene.outcomes(has_failed);
     for (delayed, outcome) in claims.delayed.iter().zip(outcomes) {
         all.push(scene.explain_delayed(delayed, outcome));
     }
-    Ok(all)
+    Some(all)
 }
 
-fn explain_bound(
-    bound: &BoundClaim,
-    node: &Node,
-    csi_node: Option<&crate::api::objects::CSINode>,
-) -> ClaimExplanation {
+fn explain_bound(claims: &PodVolumeClaims, bound: &BoundClaim, node: &Node) -> ClaimExplanation {
     let name = bound.claim.spec.volume_name.clone();
     let outcome = match &bound.volume {
         None => ClaimOutcome::VolumeMissing(name),
-        Some(volume) => match volume.reach_on(csi_node) {
+        Some(volume) => match claims.migrated.reach_on(node.name(), volume) {
             Err(error) => ClaimOutcome::Failed(error),
             Ok(reach) => match reach.check(&node.metadata.labels) {
                 Ok(()) => ClaimOutcome::Bound(name),
@@ -194,9 +175,6 @@ fn explain_bound(
 /// What the explanation of a delayed claim depends on.
 struct Scene<'a> {
     node: &'a Node,
-    objects: &'a ObjectStore,
-    state: &'a VolumeState,
-    profile: &'a str,
     claims: &'a PodVolumeClaims,
     volumes: &'a PodVolumes,
 }
@@ -254,15 +232,16 @@ impl Scene<'_> {
             outcome,
             ClaimOutcome::Provisioned { .. } | ClaimOutcome::Unmatched(NotProvisioned::NoRoom)
         );
-        let class = delaying_class(&delayed.claim, self.objects).ok().flatten().filter(|_| made);
-        let capacities = class.map_or_else(Vec::new, |class| self.capacities_tried(&delayed.claim, class));
+        let bytes = delayed.provisioning.bytes().filter(|_| made);
+        let capacities =
+            bytes.map_or_else(Vec::new, |bytes| self.capacities_tried(delayed.claim.class(), bytes));
         ClaimExplanation { claim: delayed.claim.key(), outcome, tried, capacities }
     }
 
     fn volumes_tried(&self, claim: &PersistentVolumeClaim) -> Vec<VolumeTried> {
         let Ok(wanted) = Wanted::by(claim) else { return Vec::new() };
-        let assumed = self.state.assumed(self.profile);
-        let volumes = self.state.known.of_class(claim.class());
+        let assumed = &self.claims.assumed;
+        let volumes = self.claims.known.of_class(claim.class());
         let judged: Vec<_> = volumes
             .map(|known| {
                 let latest = assumed.volume(&known.volume);
@@ -292,15 +271,14 @@ impl Scene<'_> {
         judged.into_iter().map(explain).collect()
     }
 
-    fn capacities_tried(&self, claim: &PersistentVolumeClaim, class: &StorageClass) -> Vec<CapacityTried> {
-        let Some(bytes) = bytes_to_look_for(claim, class, self.objects) else { return Vec::new() };
-        let tried = |capacity: &CSIStorageCapacity, nodes: &Selector| CapacityTried {
-            capacity: capacity.metadata.key(),
-            limit: volume_limit(capacity),
-            is_large_enough: super::provisioning::is_large_enough(capacity, bytes),
-            is_reached: nodes.matches(&self.node.metadata.labels),
-        };
-        let known = self.state.known.capacities(&class.metadata.name);
-        known.map(|known| tried(&known.capacity, &known.nodes)).collect()
+    fn capacities_tried(&self, class: &str, bytes: i64) -> Vec<CapacityTried> {
+        let known = self.claims.known.capacities(class);
+        let tried = known.map(|known| CapacityTried {
+            capacity: known.capacity.metadata.key(),
+            limit: volume_limit(&known.capacity),
+            is_large_enough: is_large_enough(&known.capacity, bytes),
+            is_reached: known.nodes.matches(&self.node.metadata.labels),
+        });
+        tried.collect()
     }
 }

@@ -14,6 +14,9 @@ use super::assume_cache::Assumed;
 use super::by_label::ByLabel;
 use super::volumes::{KnownVolume, KnownVolumes};
 
+/// How many volumes a person is shown.
+const SHOWN: usize = 10;
+
 /// What a claim asks for.
 #[derive(Clone, Debug)]
 pub struct Wanted<'a> {
@@ -104,7 +107,7 @@ pub enum Match {
 }
 
 /// A volume that a claim may have, if the node reaches it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Candidate {
     /// The volume as it is or is assumed to be.
     pub volume: Arc<PersistentVolume>,
@@ -113,13 +116,24 @@ pub struct Candidate {
 }
 
 /// The volumes that a claim may have.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Candidates {
     /// Those that are reserved for it, by name.
     reserved: Vec<Candidate>,
     /// The others, the smallest first.
     available: Vec<Candidate>,
     by_label: ByLabel,
+}
+
+/// The volumes by their names.
+impl fmt::Debug for Candidates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (what, volumes) in [("reserved", &self.reserved), ("available", &self.available)] {
+            let names: Vec<&str> = volumes.iter().take(SHOWN).map(|one| &**one.volume.name()).collect();
+            write!(f, "{} {what}: {}; ", volumes.len(), names.join(" "))?;
+        }
+        Ok(())
+    }
 }
 
 impl<'a> Wanted<'a> {

@@ -28,14 +28,14 @@ pub use self::explain::{
 pub use self::matching::{Match, Mismatch, Wanted, is_bound_to};
 pub use self::volumes::{KnownCapacity, KnownVolume, KnownVolumes, Reach};
 
-use self::binder::{Found, PodVolumes, drivers_of};
+use self::binder::{Found, PodVolumes};
 use self::claims::{PodVolumeClaims, pod_has_claims};
 use self::pre_bind::{Checker, Progress, Step};
 use self::scoring::CapacityScorer;
 use super::helper::signers;
 use super::names;
 use crate::api::objects::{Node, Pod};
-use crate::api::{Duration, ObjectStore, Str};
+use crate::api::{Duration, Str};
 use crate::config::plugin_args::VolumeBindingArgs;
 use crate::config::{FeatureGates, Gate};
 use crate::framework::{
@@ -74,8 +74,8 @@ struct StateData {
     claims: Option<Arc<PodVolumeClaims>>,
     /// Reserve has seen that all claims are bound.
     all_bound: bool,
-    /// What is to be done on the node of Reserve, once that is assumed.
-    reserved: Option<PodVolumes>,
+    /// The node of Reserve and what is to be done there, once that is assumed.
+    reserved: Option<(Str, PodVolumes)>,
     /// How far PreBind has come.
     progress: Option<Progress>,
 }
@@ -95,29 +95,27 @@ fn no_volumes_for(node_name: &Str) -> Status {
 }
 
 /// What is to be done on a node; absent if Filter is not run for the pod, so that nobody has looked.
-fn find_on(
-    handle: &Handle<'_>,
-    data: &StateData,
-    node: &Node,
-    objects: &ObjectStore,
-) -> Result<Option<Found>, String> {
+fn find_on(handle: &Handle<'_>, data: &StateData, node: &Node) -> Result<Option<Found>, String> {
     let is_filter = |plugin: &Arc<dyn Plugin>| plugin.name() == names::VOLUME_BINDING;
     let Some(claims) = &data.claims else { return Ok(None) };
     if !handle.framework.plugins.filter.iter().any(is_filter) {
         return Ok(None);
     }
-    claims.find_on(node, drivers_of(claims, objects, node)).map(Some)
+    claims.find_on(node).map(Some)
 }
 
-/// The same for a node by its name.
+/// The same for a node by its name, as Reserve has left it if that was there.
 fn find_on_named(
     handle: &Handle<'_>,
     data: &StateData,
     node_name: &Str,
 ) -> Result<Option<PodVolumes>, String> {
+    if let Some((_, volumes)) = data.reserved.as_ref().filter(|(reserved, _)| reserved == node_name) {
+        return Ok(Some(volumes.clone()));
+    }
     let node = handle.snapshot.get(node_name).and_then(|info| info.node());
     match node {
-        Some(node) => Ok(find_on(handle, data, node, handle.objects)?.map(|found| found.volumes)),
+        Some(node) => Ok(find_on(handle, data, node)?.map(|found| found.volumes)),
         None => Ok(None),
     }
 }
@@ -188,11 +186,11 @@ impl PreFilterPlugin for VolumeBinding {
 }
 
 impl FilterPlugin for VolumeBinding {
-    fn filter(&self, handle: &Handle<'_>, state: &CycleState, _: &PodInfo, node: &NodeInfo) -> Status {
+    fn filter(&self, _: &Handle<'_>, state: &CycleState, _: &PodInfo, node: &NodeInfo) -> Status {
         let Some(data) = state.read::<StateData>() else { return not_found() };
         // Without claims Filter is only asked where a profile has the plugin here and not at PreFilter.
         let (Some(claims), Some(node)) = (&data.claims, node.node()) else { return Status::SUCCESS };
-        match claims.find_on(node, drivers_of(claims, handle.objects, node)) {
+        match claims.find_on(node) {
             Err(error) => Status::error(error),
             Ok(found) if found.reasons.is_empty() => Status::SUCCESS,
             Ok(found) => {
@@ -224,7 +222,7 @@ impl ScorePlugin for VolumeBinding {
         let Some(scorer) = &self.scorer else { return Ok(0) };
         let data = state.read::<StateData>().ok_or_else(not_found)?;
         let Some(node) = node.node() else { return Ok(0) };
-        let found = find_on(handle, data, node, handle.objects).map_err(Status::error)?;
+        let found = find_on(handle, data, node).map_err(Status::error)?;
         Ok(found.map_or(0, |found| scorer.score(&found.volumes)))
     }
 }
@@ -240,16 +238,20 @@ impl ReservePlugin for VolumeBinding {
             }
             Err(error) => return Status::error(error),
         };
+        // A trace that holds them keeps its evidence.
+        if let Some(claims) = data.claims.as_mut().and_then(Arc::get_mut) {
+            claims.forget_evidence();
+        }
         let profile = &handle.framework.profile_name;
         let assumed = handle
             .change_state(|state: &mut VolumeState| {
                 volumes.assume(&pod.pod, node_name, handle.objects, state.assumed_mut(profile))
             })
             .unwrap_or_else(|| Err(no_state()));
+        data.reserved = Some((node_name.clone(), volumes));
         match assumed {
             Ok(all_bound) => {
                 data.all_bound = all_bound;
-                data.reserved = Some(volumes);
                 Status::SUCCESS
             }
             Err(error) => Status::error(error),
@@ -259,11 +261,7 @@ impl ReservePlugin for VolumeBinding {
     fn unreserve(&self, handle: &Handle<'_>, state: &mut CycleState, _: &PodInfo, node_name: &Str) {
         let Some(data) = state.read::<StateData>() else { return };
         // Where Reserve did not get here, what Filter has found is taken back all the same.
-        let volumes = match &data.reserved {
-            Some(volumes) => Some(volumes.clone()),
-            None => find_on_named(handle, data, node_name).ok().flatten(),
-        };
-        if let Some(volumes) = volumes {
+        if let Ok(Some(volumes)) = find_on_named(handle, data, node_name) {
             let profile = &handle.framework.profile_name;
             handle.change_state(|state: &mut VolumeState| volumes.revert(state.assumed_mut(profile)));
         }
@@ -311,14 +309,14 @@ impl PreBindPlugin for VolumeBinding {
                 return done(Status::error(text));
             }
             if let Some(data) = state.read_mut::<StateData>() {
-                data.reserved = Some(found);
+                data.reserved = Some((node_name.clone(), found));
             }
         }
         let Some(data) = state.read::<StateData>() else { return done(not_found()) };
         let is_writing = data.progress.as_ref().is_some_and(Progress::is_writing);
         let outcome = if is_writing { state.take_write_result(self.name()) } else { None };
         let Some(data) = state.read_mut::<StateData>() else { return done(not_found()) };
-        let Some(volumes) = &mut data.reserved else { return done(no_volumes_for(node_name)) };
+        let Some((_, volumes)) = &mut data.reserved else { return done(no_volumes_for(node_name)) };
         let progress = data.progress.get_or_insert_with(|| Progress::new(volumes));
         let written = match outcome {
             Some((_, result)) => progress.written(&mut volumes.bindings, result),
@@ -361,7 +359,7 @@ impl PreBindPlugin for VolumeBinding {
 
 /// Whether something is to be done on the node.
 fn has_volumes(handle: &Handle<'_>, data: &StateData, node_name: &Str) -> bool {
-    data.reserved.is_some() || find_on_named(handle, data, node_name).is_ok_and(|found| found.is_some())
+    find_on_named(handle, data, node_name).is_ok_and(|found| found.is_some())
 }
 
 impl EnqueueExtensions for VolumeBinding {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::api::objects::{CSINode, Node, PersistentVolumeClaim};
+use crate::api::objects::{Node, PersistentVolumeClaim};
 use crate::api::{Duration, Kind, NamespacedName, Object, ObjectStore, OfKind, Str, Time};
 use crate::framework::{ApiWrite, WriteResult, WriteVerb};
 
@@ -165,25 +165,23 @@ impl Checker<'_> {
             .objects
             .node(name)
             .ok_or_else(|| format!("failed to get node {name:?}: node {name:?} not found"))?;
-        let csi_node = self.objects.csi_nodes.get(&NamespacedName::cluster(name.clone()));
-        let csi_node = csi_node.map(AsRef::as_ref);
         if !self.objects.pods.contains_key(self.pod) {
             return Err(format!("pod does not exist any more: pod {:?} not found", self.pod.name));
         }
         for binding in bindings {
-            if !self.is_bound(binding, node, csi_node)? {
+            if !self.is_bound(binding, node)? {
                 return Ok(false);
             }
         }
         for claim in claims {
-            if !self.is_provisioned(claim, node, csi_node)? {
+            if !self.is_provisioned(claim, node)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn is_bound(&self, binding: &Binding, node: &Node, csi_node: Option<&CSINode>) -> Result<bool, String> {
+    fn is_bound(&self, binding: &Binding, node: &Node) -> Result<bool, String> {
         let failed = |reason: String| format!("failed to check binding: {reason}");
         let name = binding.volume.name();
         let known = self.state.known.volume(name).ok_or_else(|| {
@@ -201,7 +199,7 @@ impl Checker<'_> {
         {
             return Ok(false);
         }
-        check_reach(known, node, csi_node).map_err(|failure| match failure {
+        self.check_reach(known, node).map_err(|failure| match failure {
             Unreached::Untranslated(error) => format!("failed to translate pv to csi: {error}"),
             Unreached::Mismatch(text) => text,
         })?;
@@ -211,12 +209,7 @@ impl Checker<'_> {
         Ok(is_fully_bound(claim))
     }
 
-    fn is_provisioned(
-        &self,
-        written: &PersistentVolumeClaim,
-        node: &Node,
-        csi_node: Option<&CSINode>,
-    ) -> Result<bool, String> {
+    fn is_provisioned(&self, written: &PersistentVolumeClaim, node: &Node) -> Result<bool, String> {
         let key = written.key();
         let claim = self.objects.persistent_volume_claims.get(&key).ok_or_else(|| {
             let reason = not_found(Kind::PersistentVolumeClaim, &key);
@@ -236,11 +229,23 @@ impl Checker<'_> {
         if !claim.spec.volume_name.is_empty() {
             // The watch may tell of the claim before it tells of the volume.
             let Some(known) = self.state.known.volume(&claim.spec.volume_name) else { return Ok(false) };
-            check_reach(known, node, csi_node).map_err(|failure| match failure {
+            self.check_reach(known, node).map_err(|failure| match failure {
                 Unreached::Untranslated(text) | Unreached::Mismatch(text) => text,
             })?;
         }
         Ok(is_fully_bound(claim))
+    }
+
+    fn check_reach(&self, known: &KnownVolume, node: &Node) -> Result<(), Unreached> {
+        let reach =
+            self.state.known.migrated().reach_on(node.name(), known).map_err(Unreached::Untranslated)?;
+        reach.check(&node.metadata.labels).map_err(|reason| {
+            Unreached::Mismatch(format!(
+                "pv {:?} node affinity doesn't match node {:?}: {reason}",
+                known.volume.name(),
+                node.name()
+            ))
+        })
     }
 }
 
@@ -248,17 +253,6 @@ impl Checker<'_> {
 enum Unreached {
     Untranslated(String),
     Mismatch(String),
-}
-
-fn check_reach(known: &KnownVolume, node: &Node, csi_node: Option<&CSINode>) -> Result<(), Unreached> {
-    let reach = known.reach_on(csi_node).map_err(Unreached::Untranslated)?;
-    reach.check(&node.metadata.labels).map_err(|reason| {
-        Unreached::Mismatch(format!(
-            "pv {:?} node affinity doesn't match node {:?}: {reason}",
-            known.volume.name(),
-            node.name()
-        ))
-    })
 }
 
 /// A resourceVersion as a number, as the API server's own storage compares it.

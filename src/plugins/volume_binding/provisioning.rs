@@ -3,6 +3,7 @@
 //! Follows `checkVolumeProvisions` and `hasEnoughCapacity` of `plugins/volumebinding/binder.go`, and
 //! `MatchTopologySelectorTerms`.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::api::objects::{
@@ -14,6 +15,8 @@ use crate::api::{NamespacedName, ObjectStore, Quantity, Selector};
 use super::by_label::ByLabel;
 use super::volumes::{KnownCapacity, KnownVolumes};
 
+/// How many capacities a person is shown.
+const SHOWN: usize = 10;
 /// The provisioner of classes whose volumes are only made by hand.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
@@ -36,17 +39,34 @@ pub enum Provisioning {
 pub struct Topologies(Option<Vec<Selector>>);
 
 /// The room that there must be for a new volume.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Room {
     /// Nobody asks.
     NotAsked,
     /// One of these, which are all large enough, must be reached by the node.
     Within {
+        /// How many bytes are looked for.
+        bytes: i64,
         /// The capacities.
         capacities: Vec<Arc<KnownCapacity>>,
         /// Their places, by label.
         by_label: ByLabel,
     },
+}
+
+/// The capacities by their names.
+impl fmt::Debug for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAsked => f.write_str("NotAsked"),
+            Self::Within { bytes, capacities, .. } => {
+                let names =
+                    capacities.iter().take(SHOWN).map(|known| known.capacity.metadata.key().to_string());
+                let names: Vec<String> = names.collect();
+                write!(f, "{bytes} bytes in one of {} capacities: {}", capacities.len(), names.join(" "))
+            }
+        }
+    }
 }
 
 /// What comes of making a volume.
@@ -94,7 +114,7 @@ pub fn is_large_enough(capacity: &CSIStorageCapacity, bytes: i64) -> bool {
 }
 
 /// How many bytes must be free for a volume of the claim; absent if nobody asks.
-pub fn bytes_to_look_for(
+fn bytes_to_look_for(
     claim: &PersistentVolumeClaim,
     class: &StorageClass,
     objects: &ObjectStore,
@@ -122,10 +142,18 @@ impl Provisioning {
                 let large_enough = of_class.filter(|known| is_large_enough(&known.capacity, bytes));
                 let capacities: Vec<_> = large_enough.cloned().collect();
                 let by_label = ByLabel::of(&capacities, |known| known.nodes.needed_label());
-                Room::Within { capacities, by_label }
+                Room::Within { bytes, capacities, by_label }
             }
         };
         Self::By { topologies: Topologies::new(&class.allowed_topologies), room }
+    }
+
+    /// How many bytes of room are looked for; absent if nobody asks.
+    pub const fn bytes(&self) -> Option<i64> {
+        match self {
+            Self::By { room: Room::Within { bytes, .. }, .. } => Some(*bytes),
+            Self::By { room: Room::NotAsked, .. } | Self::NotSupported => None,
+        }
     }
 
     /// Whether a volume can be made that a node with these labels reaches.
@@ -136,7 +164,7 @@ impl Provisioning {
         }
         match room {
             Room::NotAsked => Provisioned::Yes(None),
-            Room::Within { capacities, by_label } => {
+            Room::Within { capacities, by_label, .. } => {
                 let is_reached = |position: usize| {
                     capacities.get(position).is_some_and(|known| known.nodes.matches(labels))
                 };

@@ -5,6 +5,7 @@
 //! that a watch has reported; what is only assumed is kept beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use crate::api::node_selector::LazyNodeSelector;
@@ -71,30 +72,6 @@ impl KnownVolume {
         });
         Self { volume: Arc::clone(volume), reach: Reach::new(affinity), migrated }
     }
-
-    /// Whether the node's drivers matter for its reach.
-    pub const fn is_of_in_tree_plugin(&self) -> bool {
-        self.migrated.is_some()
-    }
-
-    /// Its reach on a node with these drivers, where the volume may be one of CSI.
-    ///
-    /// # Errors
-    /// It is one of CSI there and cannot be translated.
-    pub fn reach_on(&self, csi_node: Option<&CSINode>) -> Result<&Reach, String> {
-        match &self.migrated {
-            Some(migrated) if is_migrated_on(migrated.plugin, csi_node) => {
-                migrated.reach.as_ref().map_err(Clone::clone)
-            }
-            _ => Ok(&self.reach),
-        }
-    }
-}
-
-/// Whether the node has gone over to the CSI driver of the plugin (`isPluginMigratedToCSIOnNode`).
-fn is_migrated_on(plugin: InTreePlugin, csi_node: Option<&CSINode>) -> bool {
-    let annotation = csi_node.and_then(|node| node.metadata.annotations.get(MIGRATED_PLUGINS_ANNOTATION));
-    annotation.is_some_and(|plugins| plugins.split(',').any(|name| name == plugin.name()))
 }
 
 /// A capacity with its selector parsed.
@@ -107,11 +84,42 @@ pub struct KnownCapacity {
 }
 
 /// The volumes and capacities of a cluster.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct KnownVolumes {
     volumes: BTreeMap<Str, Arc<KnownVolume>>,
     names_by_class: BTreeMap<Str, BTreeSet<Str>>,
     capacities_by_class: BTreeMap<Str, BTreeMap<NamespacedName, Arc<KnownCapacity>>>,
+    migrated: MigratedPlugins,
+}
+
+/// The in-tree plugins whose CSI drivers serve their volumes on a node, by node.
+#[derive(Clone, Debug, Default)]
+pub struct MigratedPlugins(Arc<BTreeMap<Str, Vec<InTreePlugin>>>);
+
+impl MigratedPlugins {
+    /// From which nodes the volume can be reached, as seen from a node: where that has gone over to the CSI driver of
+    /// an in-tree plugin, its volumes are translated (`isPluginMigratedToCSIOnNode`).
+    ///
+    /// # Errors
+    /// It is one of CSI there and cannot be translated.
+    pub fn reach_on<'a>(&self, node_name: &str, volume: &'a KnownVolume) -> Result<&'a Reach, String> {
+        let Some(migrated) = &volume.migrated else { return Ok(&volume.reach) };
+        if self.0.get(node_name).is_some_and(|plugins| plugins.contains(&migrated.plugin)) {
+            return migrated.reach.as_ref().map_err(Clone::clone);
+        }
+        Ok(&volume.reach)
+    }
+}
+
+/// How many there are; a person who looks at an attempt does not want to see all of them.
+impl fmt::Debug for KnownVolumes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let capacities: usize = self.capacities_by_class.values().map(BTreeMap::len).sum();
+        f.debug_struct("KnownVolumes")
+            .field("volumes", &self.volumes.len())
+            .field("capacities", &capacities)
+            .finish()
+    }
 }
 
 impl KnownVolumes {
@@ -148,6 +156,24 @@ impl KnownVolumes {
             let of_class = self.capacities_by_class.entry(new.storage_class_name.clone()).or_default();
             of_class.insert(new.metadata.key(), Arc::new(known));
         }
+    }
+
+    /// The drivers of a node came, changed or are gone.
+    pub fn put_csi_node(&mut self, name: &Str, new: Option<&CSINode>) {
+        let annotation = new.and_then(|node| node.metadata.annotations.get(MIGRATED_PLUGINS_ANNOTATION));
+        let plugins = annotation.into_iter().flat_map(|names| names.split(','));
+        let plugins: Vec<InTreePlugin> = plugins.filter_map(InTreePlugin::by_name).collect();
+        let by_node = Arc::make_mut(&mut self.migrated.0);
+        if plugins.is_empty() {
+            by_node.remove(name);
+        } else {
+            by_node.insert(name.clone(), plugins);
+        }
+    }
+
+    /// What nodes have gone over to.
+    pub const fn migrated(&self) -> &MigratedPlugins {
+        &self.migrated
     }
 
     /// The volume of that name.

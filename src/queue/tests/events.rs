@@ -79,7 +79,7 @@ fn a_pod_that_fails_the_pre_check_is_not_looked_at() {
     bench.add_rejected(pod("a"), "Room");
     bench.add_rejected(pod("b"), "Room");
     let new = Object::from(node_with("n", "room", "yes"));
-    bench.queue.move_all_to_active_or_backoff_queue(
+    let _none = bench.queue.move_all_to_active_or_backoff_queue(
         env_of!(bench),
         ClusterEvent::NODE_ADD,
         None,

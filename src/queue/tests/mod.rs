@@ -6,6 +6,7 @@ mod backoff;
 mod events;
 mod flush;
 mod gates;
+mod groups;
 mod in_flight;
 mod log;
 mod nominations;
@@ -337,7 +338,7 @@ impl Bench {
     }
 
     fn event(&mut self, event: ClusterEvent, old: Option<&Object>, new: Option<&Object>) {
-        self.queue.move_all_to_active_or_backoff_queue(env_of!(self), event, old, new, None);
+        let _none = self.queue.move_all_to_active_or_backoff_queue(env_of!(self), event, old, new, None);
     }
 
     fn add_node(&mut self, node: Node) {

@@ -123,6 +123,11 @@ impl GroupCycle {
         self.trace.as_deref()
     }
 
+    /// The member that is tried first, as it was popped.
+    pub(super) fn first_member(&self) -> Option<&QueuedPodInfo> {
+        self.members.first()
+    }
+
     /// How many members have not been dealt with.
     pub(super) fn n_pending(&self) -> usize {
         self.members.len().saturating_sub(self.n_submitted)
@@ -181,6 +186,11 @@ impl Scheduler {
         let has_calls =
             group.calls.is_some_and(|(from, to)| self.pending_effects.range(from..to).next().is_some());
         has_calls || group.is_evicting
+    }
+
+    /// What comes next in the group's cycle under way.
+    pub fn next_group_step(&self) -> Option<GroupStep> {
+        self.group.as_ref().map(|group| group.step)
     }
 
     /// What is done with the next member of the group's cycle under way, if that is what comes next.

@@ -1,7 +1,9 @@
 //! The cycle pane: the attempt under way, or the last one, as a tree of extension points and plugins.
 //!
 //! It shows what the trace holds and nothing else: a phase that has not been done has no verdict, and the one that
-//! comes next is marked.
+//! comes next is marked. An attempt that is part of a pod group's cycle has that above it.
+
+mod group;
 
 use std::sync::Arc;
 
@@ -14,12 +16,13 @@ use tui_tree_widget::{Tree, TreeItem, TreeState};
 
 use super::find::Find;
 use super::{Cx, Outcome, Pane, PaneId, Request, Subject, names};
-use crate::api::Str;
 use crate::api::time::human_duration;
+use crate::api::{NamespacedName, Str};
 use crate::explain;
 use crate::framework::preemption::{Candidate, PreemptionEvidence};
 use crate::framework::runtime::{PluginScores, PluginVerdict};
 use crate::framework::{Code, Status};
+use crate::scheduler::pod_group_trace::GroupTrace;
 use crate::scheduler::trace::{CycleOutcome, CycleTrace, FilterTrace, Phase, ScoreTrace};
 use crate::tui::action::{Action, Context};
 use crate::tui::theme::Role;
@@ -41,6 +44,12 @@ enum RowId {
     Candidate(Str),
     Victim(Str),
     Note(Phase),
+    /// A pod group's cycle.
+    Group,
+    Placement(usize),
+    Member(usize, NamespacedName),
+    Search,
+    GroupVictim(NamespacedName),
 }
 
 /// The cycle pane.
@@ -60,6 +69,7 @@ impl Default for CyclePane {
         for phase in Phase::ALL.into_iter().filter(|phase| *phase != Phase::PreScore) {
             tree.open(vec![RowId::Phase(phase)]);
         }
+        tree.open(vec![RowId::Group]);
         Self { find: Find::default(), tree, area: Rect::default(), shown: None }
     }
 }
@@ -75,6 +85,8 @@ impl CyclePane {
             RowId::Phase(phase) | RowId::Note(phase) => Some(Subject::Phase(*phase)),
             RowId::Plugin(phase, plugin) => Some(Subject::Plugin { plugin: plugin.clone(), phase: *phase }),
             RowId::Candidate(node) => Some(Subject::Node(node.clone())),
+            RowId::Member(_, pod) | RowId::GroupVictim(pod) => Some(Subject::Pod(pod.clone())),
+            RowId::Group | RowId::Placement(_) | RowId::Search => None,
             RowId::Victim(uid) => {
                 let evidence = trace.post_filter.as_ref()?.evidence.as_ref()?;
                 let mut victims = evidence.candidates.iter().flat_map(|candidate| &candidate.victims.pods);
@@ -143,6 +155,11 @@ impl Pane for CyclePane {
             Action::UnfoldAll => {
                 for phase in Phase::ALL {
                     tree.open(vec![RowId::Phase(phase)]);
+                }
+                tree.open(vec![RowId::Group]);
+                let group = group_of(trace, cx).and_then(|group| group.schedule_run());
+                for index in 0..group.map_or(0, |run| run.placements.len()) {
+                    tree.open(vec![RowId::Group, RowId::Placement(index)]);
                 }
                 for candidate in candidates(trace) {
                     let id = RowId::Candidate(candidate.node_name.clone());
@@ -279,6 +296,13 @@ fn show_phase(tree: &mut TreeState<RowId>, items: &[Item], phase: Phase, height:
     }
 }
 
+/// The cycle of the pod group that the attempt is part of.
+fn group_of<'a>(trace: &CycleTrace, cx: &Cx<'a>) -> Option<&'a GroupTrace> {
+    let group = cx.view.scheduler.group.as_deref()?;
+    let is_member = group.members.iter().any(|member| member.uid == *trace.uid());
+    (is_member && trace.number >= group.number && trace.started >= group.started).then_some(group)
+}
+
 fn candidates(trace: &CycleTrace) -> &[Candidate] {
     let evidence = trace.post_filter.as_ref().and_then(|post_filter| post_filter.evidence.as_deref());
     evidence.map_or(&[], |evidence| &evidence.candidates)
@@ -322,7 +346,9 @@ impl TreeDrawer<'_> {
     }
 
     fn items(&self) -> Vec<Item> {
-        phases(self.trace).into_iter().filter_map(|phase| self.phase(phase)).collect()
+        let group = group_of(self.trace, self.cx).and_then(|group| self.group(group));
+        let phases = phases(self.trace).into_iter().filter_map(|phase| self.phase(phase));
+        group.into_iter().chain(phases).collect()
     }
 
     fn phase(&self, phase: Phase) -> Option<Item> {

@@ -4,10 +4,13 @@
 //! and every write is a new version, also where nothing changes. A patch goes through JSON, which cuts all times of
 //! the object to whole seconds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::api::objects::{Condition, Pod, PodCondition, PodGroup, ResourceClaimStatus};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::api::objects::{Condition, ObjectMeta, Pod, PodCondition, PodGroup};
 use crate::api::{Kind, NamespacedName, Object, ObjectStore, Str, Time, Uid};
 use crate::driver::sandbox::admission::{PriorityClasses, admit_spec};
 use crate::driver::sandbox::api::{ApiError, WatchEvent, not_found};
@@ -36,10 +39,11 @@ impl RunApi {
         std::mem::take(&mut self.events)
     }
 
-    /// Creates an object or replaces it.
+    /// Creates an object or replaces it; `has_status` tells whether a claim says anything about its status.
     pub fn apply(
         &mut self,
         object: Object,
+        has_status: bool,
         classes: &PriorityClasses<'_>,
         now: Time,
     ) -> Result<(), ApiError> {
@@ -57,7 +61,7 @@ impl RunApi {
         let metadata = object.metadata_mut();
         metadata.uid = old.metadata().uid.clone();
         metadata.creation_timestamp = old.metadata().creation_timestamp;
-        self.write(keep_owned(&old, object));
+        self.write(keep_owned(&old, object, has_status));
         Ok(())
     }
 
@@ -308,11 +312,36 @@ fn patched(mut object: Object, new: &Object) -> Object {
     object
 }
 
+/// The claims of a manifest that say something about their status, though there be nothing in it: `reservedFor: []`.
+pub(super) fn claims_with_status(text: &str) -> BTreeSet<NamespacedName> {
+    #[derive(Deserialize)]
+    struct Document {
+        #[serde(default)]
+        kind: String,
+        #[serde(default)]
+        metadata: ObjectMeta,
+        #[serde(default)]
+        status: Option<BTreeMap<String, IgnoredAny>>,
+    }
+    let documents: Vec<Document> = serde_saphyr::from_multiple(text).unwrap_or_default();
+    let claims = documents.into_iter().filter(|document| document.kind == Kind::ResourceClaim.as_str());
+    let with_status = claims.filter(|claim| claim.status.as_ref().is_some_and(|status| !status.is_empty()));
+    with_status
+        .map(|claim| {
+            let mut key = claim.metadata.key();
+            if key.namespace.is_empty() {
+                key.namespace = Str::from("default");
+            }
+            key
+        })
+        .collect()
+}
+
 /// The new object with what a manifest cannot change: a pod's node and deletion, and what its status leaves out; the
 /// status of a claim, if it leaves out all of that.
-fn keep_owned(old: &Object, mut new: Object) -> Object {
+fn keep_owned(old: &Object, mut new: Object, has_status: bool) -> Object {
     if let (Object::ResourceClaim(old), Object::ResourceClaim(new)) = (old, &mut new)
-        && new.status == ResourceClaimStatus::default()
+        && !has_status
     {
         Arc::make_mut(new).status = old.status.clone();
     }

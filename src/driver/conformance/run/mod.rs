@@ -158,7 +158,7 @@ fn fill(stage: &mut Stage, manifests: &[Source]) -> Result<(), RunError> {
     let is_pending = |object: &Object| matches!(object, Object::Pod(pod) if !pod.is_assigned());
     let (pending, settled): (Vec<Object>, Vec<Object>) = objects.into_iter().partition(is_pending);
     for object in settled {
-        stage.api.apply(object, &classes, EPOCH)?;
+        stage.api.apply(object, true, &classes, EPOCH)?;
     }
     stage.api.take_events();
     // The queue counts its intervals from the first input on.
@@ -169,7 +169,7 @@ fn fill(stage: &mut Stage, manifests: &[Source]) -> Result<(), RunError> {
         stage.handle(Input::Added(object));
     }
     for object in pending {
-        stage.apply(object, &classes)?;
+        stage.apply(object, true, &classes)?;
     }
     Ok(())
 }
@@ -286,11 +286,13 @@ impl Run<'_> {
         match &change.deed {
             Deed::Apply(file) => {
                 let text = self.read(file)?;
+                let with_status = api::claims_with_status(&text);
                 let objects = load(&[Source { name: file.clone(), text }])?.objects;
                 let classes = classes(&objects);
                 let classes = PriorityClasses::new(&classes);
                 for object in objects {
-                    self.stage.apply(object, &classes)?;
+                    let has_status = with_status.contains(&object.key());
+                    self.stage.apply(object, has_status, &classes)?;
                 }
             }
             Deed::Delete(kind, key) => {

@@ -134,9 +134,14 @@ impl Stage {
     }
 
     /// Creates or replaces an object, and lets everything follow.
-    pub fn apply(&mut self, object: Object, classes: &PriorityClasses<'_>) -> Result<(), ApiError> {
+    pub fn apply(
+        &mut self,
+        object: Object,
+        has_status: bool,
+        classes: &PriorityClasses<'_>,
+    ) -> Result<(), ApiError> {
         self.tick();
-        self.api.apply(object, classes, self.now)?;
+        self.api.apply(object, has_status, classes, self.now)?;
         self.settle();
         Ok(())
     }
@@ -187,8 +192,8 @@ impl Stage {
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
             // Plugins of kube-scheduler's own go on without a turn.
             let is_own = |plugin: &str| names::ALL.contains(&plugin);
-            let is_awaited = turn.has_waited && !turn.waited_in.is_some_and(is_own);
-            if is_awaited || groups::is_of_member(&self.scheduler, &turn.strand) {
+            let goes_by_turns = turn.has_waited && !turn.waited_in.is_some_and(is_own);
+            if goes_by_turns || groups::is_of_member(&self.scheduler, &turn.strand) {
                 self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));
@@ -209,8 +214,12 @@ impl Stage {
 
     /// Does what the scheduler has asked for, and tells it of every change.
     pub fn do_deeds(&mut self) {
+        let is_of_claim = |effect: &Effect| matches!(&effect.kind, EffectKind::Write(write) if write.object.kind() == Kind::ResourceClaim);
         loop {
-            self.deliver();
+            // A claim is written in one go, before the watch tells of it.
+            if !self.effects.front().is_some_and(is_of_claim) {
+                self.deliver();
+            }
             if let Some(effect) = self.effects.pop_front() {
                 self.carry_out(effect);
             } else if self.held_back.is_empty() {

@@ -311,7 +311,7 @@ fn a_write_of_the_status_leaves_the_rest_and_the_other_way_round() {
     with_finalizer.status.allocation = Some(AllocationResult::default());
     write(&mut api, WriteVerb::Update, with_finalizer).unwrap();
     assert_eq!(resource_claim(&api).status.allocation, None, "the status is not written");
-    let mut allocated = stale.clone();
+    let mut allocated = stale;
     allocated.status.allocation = Some(AllocationResult::default());
     let refused = write(&mut api, WriteVerb::UpdateStatus, allocated.clone()).unwrap_err();
     assert_eq!(
@@ -334,9 +334,9 @@ fn a_manifest_that_is_applied_again_leaves_what_controllers_have_written() {
     bound.spec.volume_name = Str::from("disk");
     bound.metadata.annotations.insert(Str::from("pv.kubernetes.io/bind-completed"), Str::from("yes"));
     bound.status.phase = "Bound".to_owned();
-    api.store(bound.clone().into());
-    let bound = claims(&api);
+    api.store(bound.into());
+    let stored = claims(&api);
     let again = "kind: PersistentVolumeClaim\napiVersion: v1\nmetadata: {name: data}\nspec: {storageClassName: fast}\n";
     assert_eq!(api.apply_text("editor", again, START).unwrap(), "persistentvolumeclaim/data unchanged");
-    assert_eq!(claims(&api), bound);
+    assert_eq!(claims(&api), stored);
 }

@@ -281,7 +281,10 @@ pub(super) fn sync_volume(cx: &mut Cx<'_>, key: &NamespacedName) {
     let claim_key = reference.key();
     if reference.uid.is_empty() {
         set_phase(cx, &volume, "Available");
-        cx.due.insert(super::Item::VolumeClaim(claim_key));
+        // A claim that is not there yet finds the volume by itself.
+        if cx.api.objects().persistent_volume_claims.contains_key(&claim_key) {
+            cx.due.insert(super::Item::VolumeClaim(claim_key));
+        }
         return;
     }
     let claim = cx.api.objects().persistent_volume_claims.get(&claim_key);

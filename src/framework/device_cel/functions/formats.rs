@@ -106,8 +106,8 @@ fn matches(text: &str, pattern: &str) -> bool {
     Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|regex| regex.is_match(text))
 }
 
-fn too_long(most: usize) -> String {
-    format!("must be no more than {most} characters")
+fn too_long(most: usize, unit: &str) -> String {
+    format!("must be no more than {most} {unit}")
 }
 
 /// The words for a text that does not have a form: examples, then the expression.
@@ -121,7 +121,7 @@ fn form(message: &str, pattern: &str, examples: &[&str]) -> String {
 fn label(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
-        errors.push(too_long(63));
+        errors.push(too_long(63, "characters"));
     }
     if !matches(text, LABEL) {
         if matches(text, SUBDOMAIN) {
@@ -140,7 +140,7 @@ fn label(text: &str) -> Vec<String> {
 fn label_1035(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
-        errors.push(too_long(63));
+        errors.push(too_long(63, "characters"));
     }
     if !matches(text, LABEL_1035) {
         errors.push(form(
@@ -155,7 +155,7 @@ fn label_1035(text: &str) -> Vec<String> {
 fn subdomain(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 253 {
-        errors.push(too_long(253));
+        errors.push(too_long(253, "characters"));
     }
     if !matches(text, SUBDOMAIN) {
         errors.push(form(
@@ -193,7 +193,7 @@ fn qualified_name(text: &str) -> Vec<String> {
     if name.is_empty() {
         errors.push("name part must be non-empty".to_owned());
     } else if name.len() > 63 {
-        errors.push(format!("name part {}", too_long(63)));
+        errors.push(format!("name part {}", too_long(63, "bytes")));
     }
     if !matches(name, QUALIFIED) {
         errors.push(format!("name part {}", form(QUALIFIED_FORM, QUALIFIED, &examples)));
@@ -204,7 +204,7 @@ fn qualified_name(text: &str) -> Vec<String> {
 fn label_value(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
-        errors.push(too_long(63));
+        errors.push(too_long(63, "bytes"));
     }
     if !matches(text, VALUE) {
         errors.push(form(
@@ -217,6 +217,6 @@ fn label_value(text: &str) -> Vec<String> {
 }
 
 fn is_base64(text: &str) -> bool {
-    text.len() % 4 == 0
+    text.len().is_multiple_of(4)
         && matches(text, "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
 }

@@ -1,6 +1,6 @@
 //! Addresses, networks and URLs.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use super::super::map::{Entries, Map};

@@ -53,7 +53,8 @@ fn part(args: &[Value], take: fn(&Civil, Timestamp) -> i64) -> Outcome {
 }
 
 /// The offset of a time zone: `UTC`, or hours and minutes.
-// DIVERGES: other names of time zones are unknown here, because the answer would depend on the machine's database.
+// DIVERGES: kube-scheduler knows time zones in device selectors by the names of the machine's database. Here only
+// UTC and offsets are known, so that the answer does not depend on the machine.
 fn offset(zone: &str) -> Result<i32, String> {
     if matches!(zone, "" | "UTC") {
         return Ok(0);

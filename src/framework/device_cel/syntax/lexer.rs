@@ -284,10 +284,7 @@ impl Scan<'_> {
     fn string(&self, from: usize) -> Result<usize, usize> {
         let raw = matches!(self.at(from), Some('r' | 'R'));
         let open = if raw { from + 1 } else { from };
-        let quote = match self.at(open) {
-            Some(c @ ('"' | '\'')) => c,
-            _ => return Err(open),
-        };
+        let Some(quote @ ('"' | '\'')) = self.at(open) else { return Err(open) };
         let short = self.quoted(open + 1, quote, raw, false);
         if self.at(open + 1) == Some(quote) && self.at(open + 2) == Some(quote) {
             // Three quotes: the long form if it ends, else the empty string before them.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::deep::deep;
 use super::ast::{Element, Entry, Expr, ExprKind, Field, Id, Literal, operator};
 use super::escape::unescape;
 use super::lexer::{Kind, Token, tokens};
@@ -216,7 +217,7 @@ impl Parser<'_> {
 
     fn expr(&mut self) -> Read<Node> {
         self.enter(Rule::Expr)?;
-        let result = self.conditional();
+        let result = deep(|| self.conditional());
         self.leave(Rule::Expr);
         self.finish(Rule::Expr, self.recovery, result)
     }

@@ -12,7 +12,7 @@ use crate::api::objects::{Counter, Device};
 use crate::plugins::helper::devices::AllocatedState;
 
 /// Amounts by counter set and counter.
-type CounterSets<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Quantity>>;
+pub type CounterSets<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Quantity>>;
 
 /// The counters of all pools during one allocation.
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ fn for_each<'a>(device: &'a Device, mut take: impl FnMut(&'a str, &'a str, Quant
 }
 
 /// The counters of a pool without what its allocated devices take. May be less than nothing.
-fn available<'a>(pool: &'a Pool<'_>, allocated: &AllocatedState) -> CounterSets<'a> {
+pub(super) fn available<'a>(pool: &'a Pool<'_>, allocated: &AllocatedState) -> CounterSets<'a> {
     let mut sets: CounterSets<'a> = BTreeMap::new();
     for (name, set) in &pool.counter_sets {
         let counters = set.counters.iter().map(|(name, counter)| (name.as_ref(), counter.value));

@@ -6,8 +6,8 @@
 //! The scheduler never asks for the list attributes of the experimental one.
 //!
 //! The search is exhaustive and takes the first solution: claims, requests and alternatives in their order, devices in
-//! the order of [`pools`]. DIVERGES: where upstream stops a search after a time, this one stops it after a number of
-//! steps ([`STEPS_PER_SECOND`]), since the core has no clock; the answer is the same.
+//! the order of [`pools`]. Upstream stops a search after a time; the core has no clock, so here it is a number of steps
+//! ([`STEPS_PER_SECOND`]), with the same answer.
 
 pub mod capacity;
 mod constraints;
@@ -21,6 +21,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use pools::Pool;
+pub(super) use search::is_repelled;
 
 use crate::api::Duration;
 use crate::api::objects::{AllocationResult, Node, ResourceClaim};
@@ -153,3 +154,6 @@ impl Allocator {
         pools::gather_pools(&self.slices, node, self.features)
     }
 }
+
+#[cfg(test)]
+mod tests;

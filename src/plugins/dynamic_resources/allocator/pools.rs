@@ -8,9 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::counters::{self, CounterSets};
 use super::{AllocateError, Features};
 use crate::api::objects::{CounterSet, Node, ResourceSlice};
-use crate::plugins::helper::devices::{DeviceSlices, IndexedSlice, PoolId, device_matches, node_matches};
+use crate::plugins::helper::devices::{
+    AllocatedState, DeviceSlices, IndexedSlice, PoolId, device_matches, node_matches,
+};
 
 /// A slice, shared by all cycles.
 pub(super) type SliceRef<'a> = &'a Arc<IndexedSlice>;
@@ -36,6 +39,16 @@ impl Pool<'_> {
     /// Whether devices can be taken from it.
     pub const fn is_usable(&self) -> bool {
         !self.is_incomplete && self.invalid.is_none()
+    }
+
+    /// The slices whose devices may serve the node, in the order in which they are searched.
+    pub fn device_slices(&self) -> impl Iterator<Item = &IndexedSlice> {
+        self.device_slices.iter().map(|slice| slice.as_ref())
+    }
+
+    /// What is left of the pool's counters.
+    pub fn available_counters(&self, allocated: &AllocatedState) -> CounterSets<'_> {
+        counters::available(self, allocated)
     }
 
     fn has_binding_conditions(&self) -> bool {

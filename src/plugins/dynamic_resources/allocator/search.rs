@@ -431,6 +431,7 @@ impl<'s> Search<'s> {
 
     fn find(&mut self, at: Position, in_alternative: bool, start: usize, frames: &mut Vec<Frame>) -> Next {
         self.n_steps += 1;
+        // DIVERGES: kube-scheduler stops a search for devices after a time; here it ends after a number of steps.
         if self.n_steps > self.allocator.max_steps {
             return Next::Return(Outcome::Error(AllocateError::TimedOut));
         }
@@ -687,7 +688,7 @@ impl<'s> Search<'s> {
 }
 
 /// Whether a taint keeps a device from requests without a toleration for it; effects that are not known do not.
-pub(super) fn is_repelled(taints: &[DeviceTaint], tolerations: &[DeviceToleration]) -> bool {
+pub(in super::super) fn is_repelled(taints: &[DeviceTaint], tolerations: &[DeviceToleration]) -> bool {
     taints.iter().any(|taint| {
         matches!(taint.effect.as_ref(), "NoSchedule" | "NoExecute")
             && !tolerations.iter().any(|toleration| tolerates(toleration, taint))

@@ -242,3 +242,128 @@ fn digest_claim(claim: &ResourceClaim, digest: &mut Digest) {
     text(&claim.metadata.name, digest);
     digest.str(&claim.metadata.uid).str(&claim.metadata.resource_version);
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn claim(version: u64, device: Option<&str>) -> Arc<ResourceClaim> {
+        let allocation = device.map_or_else(String::new, |device| {
+            format!("allocation: {{devices: {{results: [{{driver: d, pool: p, device: {device}}}]}}}}")
+        });
+        let yaml = format!(
+            "{{metadata: {{name: c, namespace: default, uid: c, resourceVersion: '{version}'}}, status: {{{allocation}}}}}"
+        );
+        Arc::new(serde_saphyr::from_str(&yaml).unwrap())
+    }
+
+    /// Claims, and the objects that a watch has reported.
+    #[derive(Default)]
+    struct World {
+        claims: Claims,
+        objects: ObjectStore,
+    }
+
+    impl World {
+        fn report(&mut self, new: Option<Arc<ResourceClaim>>) -> Told {
+            let key = claim(0, None).metadata.key();
+            let old = match &new {
+                Some(new) => self.objects.resource_claims.insert(key, Arc::clone(new)),
+                None => self.objects.resource_claims.remove(&key),
+            };
+            self.claims.changed(old.as_ref(), new.as_ref())
+        }
+
+        fn is_allocated(&self, device: &str) -> bool {
+            let id = super::super::PoolId { driver: "d".into(), pool: "p".into() };
+            let state = self.claims.allocated_state();
+            state.pool(&id).iter().flatten().any(|in_use| in_use.is_allocated(device))
+        }
+    }
+
+    #[test]
+    fn an_assumed_claim_counts_until_a_watch_reports_a_newer_one() {
+        let mut world = World::default();
+        world.report(Some(claim(1, None)));
+        let told = world.claims.assume(&world.objects, claim(3, Some("d0"))).unwrap();
+        assert!(told.is_some());
+        assert!(world.is_allocated("d0"));
+        assert_eq!(
+            world.report(Some(claim(2, None))),
+            Told::Instead(Vec::new()),
+            "older than what is assumed"
+        );
+        assert!(world.is_allocated("d0"));
+        assert_eq!(world.report(Some(claim(3, Some("d0")))), Told::Instead(Vec::new()), "told already");
+        let told = world.report(Some(claim(4, None)));
+        assert_eq!(told, Told::AsReported);
+        assert!(!world.is_allocated("d0"));
+    }
+
+    #[test]
+    fn only_what_is_known_and_not_newer_can_be_assumed() {
+        let mut world = World::default();
+        assert_eq!(world.claims.assume(&world.objects, claim(1, None)), Err(AssumeError::NotFound));
+        world.report(Some(claim(2, None)));
+        assert_eq!(world.claims.assume(&world.objects, claim(1, None)), Err(AssumeError::OutOfSync));
+    }
+
+    #[derive(Clone, Debug)]
+    enum Deed {
+        Report(bool),
+        Gone,
+        Assume(bool),
+        Restore,
+        Reserve,
+        GiveBack,
+    }
+
+    fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+        let deed = prop_oneof![
+            any::<bool>().prop_map(Deed::Report),
+            Just(Deed::Gone),
+            any::<bool>().prop_map(Deed::Assume),
+            Just(Deed::Restore),
+            Just(Deed::Reserve),
+            Just(Deed::GiveBack),
+        ];
+        prop::collection::vec(deed, 0..30)
+    }
+
+    proptest! {
+        /// Whatever happened before: when all is given back and the claim is gone, nothing is left.
+        #[test]
+        fn assume_and_restore_leave_no_trace(deeds in deeds()) {
+            let mut world = World::default();
+            let key = claim(0, None).metadata.key();
+            for (version, deed) in (1..).zip(deeds) {
+                let with = |is_allocated: bool| claim(version, is_allocated.then_some("d0"));
+                match deed {
+                    Deed::Report(is_allocated) => drop(world.report(Some(with(is_allocated)))),
+                    Deed::Gone => drop(world.report(None)),
+                    Deed::Assume(is_allocated) => {
+                        drop(world.claims.assume(&world.objects, with(is_allocated)));
+                    }
+                    Deed::Restore => drop(world.claims.restore(&world.objects, &key)),
+                    Deed::Reserve => world.claims.add_in_flight("c".into(), with(true)),
+                    Deed::GiveBack => drop(world.claims.remove_in_flight(&"c".into())),
+                }
+                let known = world.claims.get(&world.objects, &key);
+                let has = known.is_some_and(|claim| claim.status.allocation.is_some())
+                    || world.claims.pending_allocation(&"c".into()).is_some();
+                prop_assert_eq!(world.is_allocated("d0"), has);
+            }
+            world.claims.remove_in_flight(&"c".into());
+            world.report(None);
+            let mut clean = Digest::new();
+            Claims::default().digest(&mut clean);
+            let mut left = Digest::new();
+            world.claims.digest(&mut left);
+            prop_assert_eq!(left.finish(), clean.finish());
+        }
+    }
+}

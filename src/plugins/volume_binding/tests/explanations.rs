@@ -6,11 +6,9 @@ use super::*;
 /// What becomes of each claim on a node, and of each volume that was tried.
 fn explained(bench: &Bench, pod: &PodInfo, node: &str) -> Vec<String> {
     let node = bench.world.snapshot.get(node).and_then(|info| info.node()).unwrap();
-    let explain = |state: &VolumeState| {
-        explain_match(&pod.pod, node, &bench.world.objects, state, "default-scheduler").unwrap()
-    };
+    let explained = explain_match(&bench.begin(pod).unwrap(), node).unwrap();
     let mut lines = Vec::new();
-    for claim in bench.world.states.read(explain).unwrap() {
+    for claim in explained {
         lines.push(format!("{} {}", claim.claim.name, claim.outcome));
         lines.extend(claim.tried.iter().map(|tried| match &tried.mismatch {
             Some(mismatch) => format!("  {} {mismatch}", tried.volume),
@@ -111,10 +109,8 @@ fn the_evidence_agrees_with_the_filter() {
     for claims in [&["data"][..], &["data", "more"], &["made"], &["data", "made"]] {
         for (node, reasons) in bench.filter(&pod(claims)).unwrap() {
             let found = bench.world.snapshot.get(&node).and_then(|info| info.node()).unwrap();
-            let explain = |state: &VolumeState| {
-                explain_match(&pod(claims).pod, found, &bench.world.objects, state, "default-scheduler")
-            };
-            let explained = bench.world.states.read(explain).unwrap().unwrap();
+            let state = bench.begin(&pod(claims)).unwrap();
+            let explained = explain_match(&state, found).unwrap();
             let is_fine = |claim: &ClaimExplanation| {
                 matches!(
                     claim.outcome,

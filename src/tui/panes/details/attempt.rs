@@ -104,11 +104,11 @@ pub(super) fn plugin(page: &mut Page, plugin: &Str, phase: Phase, cx: &Cx<'_>) {
         }
         _ => {}
     }
-    let mut memory = trace.cycle_state.iter().filter(|(owner, _)| **owner == **plugin).peekable();
+    let mut memory = trace.cycle_state.entries().filter(|(owner, _)| **owner == **plugin).peekable();
     if memory.peek().is_some() {
         page.heading("what it remembers in this attempt");
         for (_, contents) in memory {
-            page.code(contents);
+            page.code(&contents);
         }
     }
 }
