@@ -136,7 +136,11 @@ impl Redactor {
             Input::Updated { old, new } => Input::Updated { old: self.object(old)?, new: self.object(new)? },
             Input::Deleted(object) => Input::Deleted(self.object(object)?),
             Input::EffectDone { id, result } => {
-                Input::EffectDone { id: *id, result: result.as_ref().map(|()| ()).map_err(failure) }
+                let result = match result {
+                    Ok(()) => Ok(()),
+                    Err(error) => Err(failure(error)),
+                };
+                Input::EffectDone { id: *id, result }
             }
             Input::ExtenderAnswered { id, answer } => {
                 let answer = match answer {
