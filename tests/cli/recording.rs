@@ -65,7 +65,8 @@ fn resealed(text: &str) -> String {
 #[test]
 fn the_json_of_a_check_has_a_schema() {
     let stage = recorded("a.rec");
-    let report = stage.json(&["replay", "--check", "-o", "json", "a.rec"]);
+    let done = stage.run(&["replay", "--check", "-o", "json", "a.rec"]);
+    let report: serde_json::Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(text(&report["schema"]), "schedscope.dev/replay-check/v1");
     assert_eq!(text(&report["result"]), "equal");
     assert!(report["inputs"].as_u64().unwrap() > 10 && report["error"].is_null());

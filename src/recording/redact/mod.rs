@@ -136,7 +136,11 @@ impl Redactor {
             Input::Updated { old, new } => Input::Updated { old: self.object(old)?, new: self.object(new)? },
             Input::Deleted(object) => Input::Deleted(self.object(object)?),
             Input::EffectDone { id, result } => {
-                Input::EffectDone { id: *id, result: result.as_ref().map(|()| ()).map_err(failure) }
+                let result = match result {
+                    Ok(()) => Ok(()),
+                    Err(error) => Err(failure(error)),
+                };
+                Input::EffectDone { id: *id, result }
             }
             Input::ExtenderAnswered { id, answer } => {
                 let answer = match answer {
@@ -232,8 +236,10 @@ impl Redactor {
                 }
                 (Write(write), Write(other)) => {
                     let what = (write.verb, write.object.kind());
+                    // The server completes such a name, and the plugin has words of its own in it.
+                    let is_prefix = write.object.metadata().name.ends_with('-');
                     what == (other.verb, other.object.kind())
-                        && key(&write.object.key()) == found(&other.object.key())
+                        && (is_prefix || key(&write.object.key()) == found(&other.object.key()))
                 }
                 (
                     PatchPodStatus { pod, condition, nominated_node_name, .. },
