@@ -106,7 +106,7 @@ fn the_victims_of_a_preemption_go_one_by_one_and_before_bindings() {
     answer(&mut scheduler, report);
     let preemption = Strand::Preemption(Uid::from("pod/default/high"));
     for victim in ["v1", "v2"] {
-        assert_eq!(strands(&scheduler), [preemption.clone()]);
+        assert_eq!(strands(&scheduler), std::slice::from_ref(&preemption));
         command(&mut scheduler, Command::GoOn(preemption.clone()));
         let condition = effects(&mut scheduler);
         assert_eq!(deeds(&condition), [format!("patch {victim}")]);

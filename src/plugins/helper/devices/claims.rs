@@ -269,13 +269,13 @@ mod tests {
     }
 
     impl World {
-        fn report(&mut self, new: Option<Arc<ResourceClaim>>) -> Told {
+        fn report(&mut self, new: Option<&Arc<ResourceClaim>>) -> Told {
             let key = claim(0, None).metadata.key();
-            let old = match &new {
+            let old = match new {
                 Some(new) => self.objects.resource_claims.insert(key, Arc::clone(new)),
                 None => self.objects.resource_claims.remove(&key),
             };
-            self.claims.changed(old.as_ref(), new.as_ref())
+            self.claims.changed(old.as_ref(), new)
         }
 
         fn is_allocated(&self, device: &str) -> bool {
@@ -288,18 +288,18 @@ mod tests {
     #[test]
     fn an_assumed_claim_counts_until_a_watch_reports_a_newer_one() {
         let mut world = World::default();
-        world.report(Some(claim(1, None)));
+        world.report(Some(&claim(1, None)));
         let told = world.claims.assume(&world.objects, claim(3, Some("d0"))).unwrap();
         assert!(told.is_some());
         assert!(world.is_allocated("d0"));
         assert_eq!(
-            world.report(Some(claim(2, None))),
+            world.report(Some(&claim(2, None))),
             Told::Instead(Vec::new()),
             "older than what is assumed"
         );
         assert!(world.is_allocated("d0"));
-        assert_eq!(world.report(Some(claim(3, Some("d0")))), Told::Instead(Vec::new()), "told already");
-        let told = world.report(Some(claim(4, None)));
+        assert_eq!(world.report(Some(&claim(3, Some("d0")))), Told::Instead(Vec::new()), "told already");
+        let told = world.report(Some(&claim(4, None)));
         assert_eq!(told, Told::AsReported);
         assert!(!world.is_allocated("d0"));
     }
@@ -308,7 +308,7 @@ mod tests {
     fn only_what_is_known_and_not_newer_can_be_assumed() {
         let mut world = World::default();
         assert_eq!(world.claims.assume(&world.objects, claim(1, None)), Err(AssumeError::NotFound));
-        world.report(Some(claim(2, None)));
+        world.report(Some(&claim(2, None)));
         assert_eq!(world.claims.assume(&world.objects, claim(1, None)), Err(AssumeError::OutOfSync));
     }
 
@@ -343,7 +343,7 @@ mod tests {
             for (version, deed) in (1..).zip(deeds) {
                 let with = |is_allocated: bool| claim(version, is_allocated.then_some("d0"));
                 match deed {
-                    Deed::Report(is_allocated) => drop(world.report(Some(with(is_allocated)))),
+                    Deed::Report(is_allocated) => drop(world.report(Some(&with(is_allocated)))),
                     Deed::Gone => drop(world.report(None)),
                     Deed::Assume(is_allocated) => {
                         drop(world.claims.assume(&world.objects, with(is_allocated)));
