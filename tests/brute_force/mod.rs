@@ -4,6 +4,7 @@
 //! `cargo test brute_force -- --ignored` looks at 10,000 clusters.
 
 mod cluster;
+mod preemption;
 mod rules;
 
 use schedscope::api::Rng;
