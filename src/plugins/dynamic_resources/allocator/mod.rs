@@ -6,7 +6,7 @@
 //! The scheduler never asks for the list attributes of the experimental one.
 //!
 //! The search is exhaustive and takes the first solution: claims, requests and alternatives in their order, devices in
-//! the order of [`pools`]. Upstream stops a search after a time; the core has no clock, so here it is a number of steps
+//! the order of `pools`. Upstream stops a search after a time; the core has no clock, so here it is a number of steps
 //! ([`STEPS_PER_SECOND`]), with the same answer.
 
 pub mod capacity;
