@@ -54,8 +54,8 @@
 //! 6. A pod is in exactly one place: the property tests of [`queue`].
 //! 7. A `NodeInfo` is the sum of its pods, and an incremental snapshot equals a rebuilt one: the property tests of
 //!    [`cache`].
-//! 8. Decisions are those of kube-scheduler v1.36: `conformance`; affinity and spread also follow a word-for-word
-//!    reading of the rules: `brute_force`.
+//! 8. Decisions are those of kube-scheduler v1.36: `conformance`; affinity, spread and preemption also follow a
+//!    word-for-word reading of the rules: `brute_force`.
 //! 9. Text from a cluster or a file reaches a terminal only through the sanitiser: `terminal::hostile`, and the tests of [`tui::widgets::text`].
 //! 10. Layout and drawing never panic, whatever the size: the property tests in `tui`.
 //! 11. A recording holds everything that decides: its replay is the session, decision by decision and state by state:

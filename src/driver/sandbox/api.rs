@@ -549,18 +549,8 @@ fn set_condition(status: &mut PodStatus, mut condition: PodCondition, now: Time)
     }
 }
 
-/// The new object with what a manifest cannot change about the old one.
-fn keep_owned(old: &Object, new: Object) -> Object {
-    let (Object::Pod(old), Object::Pod(new)) = (old, &new) else { return keep_bindings(old, new) };
-    let mut pod = Pod::clone(new);
-    if pod.spec.node_name.is_empty() {
-        pod.spec.node_name = old.spec.node_name.clone();
-    }
-    if pod.spec.priority.is_none() && pod.spec.priority_class_name == old.spec.priority_class_name {
-        pod.spec.priority = old.spec.priority;
-    }
-    pod.metadata.deletion_timestamp = old.metadata.deletion_timestamp;
-    let (status, kept) = (&mut pod.status, &old.status);
+/// What a manifest's status of a pod leaves out stays as it was.
+pub fn keep_status(status: &mut PodStatus, kept: &PodStatus) {
     if status.phase.is_empty() {
         status.phase.clone_from(&kept.phase);
     }
@@ -583,6 +573,30 @@ fn keep_owned(old: &Object, new: Object) -> Object {
     if status.resources.is_none() {
         status.resources.clone_from(&kept.resources);
     }
+    if status.resource_claim_statuses.is_empty() {
+        status.resource_claim_statuses.clone_from(&kept.resource_claim_statuses);
+    }
+    if status.extended_resource_claim_status.is_none() {
+        status.extended_resource_claim_status.clone_from(&kept.extended_resource_claim_status);
+    }
+    if status.node_allocatable_resource_claim_statuses.is_empty() {
+        let statuses = &kept.node_allocatable_resource_claim_statuses;
+        status.node_allocatable_resource_claim_statuses.clone_from(statuses);
+    }
+}
+
+/// The new object with what a manifest cannot change about the old one.
+fn keep_owned(old: &Object, new: Object) -> Object {
+    let (Object::Pod(old), Object::Pod(new)) = (old, &new) else { return keep_bindings(old, new) };
+    let mut pod = Pod::clone(new);
+    if pod.spec.node_name.is_empty() {
+        pod.spec.node_name = old.spec.node_name.clone();
+    }
+    if pod.spec.priority.is_none() && pod.spec.priority_class_name == old.spec.priority_class_name {
+        pod.spec.priority = old.spec.priority;
+    }
+    pod.metadata.deletion_timestamp = old.metadata.deletion_timestamp;
+    keep_status(&mut pod.status, &old.status);
     pod.into()
 }
 

@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use crate::api::objects::{Condition, ObjectMeta, Pod, PodCondition, PodGroup};
 use crate::api::{Kind, NamespacedName, Object, ObjectStore, Str, Time, Uid};
 use crate::driver::sandbox::admission::{PriorityClasses, admit_spec};
-use crate::driver::sandbox::api::{ApiError, WatchEvent, not_found};
+use crate::driver::sandbox::api::{ApiError, WatchEvent, keep_status, not_found};
 use crate::framework::{ApiWrite, WriteVerb};
 
 use super::script::Graceful;
@@ -351,38 +351,6 @@ fn keep_owned(old: &Object, mut new: Object, has_status: bool) -> Object {
         pod.spec.node_name = old.spec.node_name.clone();
     }
     pod.metadata.deletion_timestamp = pod.metadata.deletion_timestamp.or(old.metadata.deletion_timestamp);
-    let (status, kept) = (&mut pod.status, &old.status);
-    if status.phase.is_empty() {
-        status.phase.clone_from(&kept.phase);
-    }
-    if status.conditions.is_empty() {
-        status.conditions.clone_from(&kept.conditions);
-    }
-    if status.nominated_node_name.is_empty() {
-        status.nominated_node_name = kept.nominated_node_name.clone();
-    }
-    status.start_time = status.start_time.or(kept.start_time);
-    if status.container_statuses.is_empty() {
-        status.container_statuses.clone_from(&kept.container_statuses);
-    }
-    if status.init_container_statuses.is_empty() {
-        status.init_container_statuses.clone_from(&kept.init_container_statuses);
-    }
-    if status.allocated_resources.is_empty() {
-        status.allocated_resources.clone_from(&kept.allocated_resources);
-    }
-    if status.resources.is_none() {
-        status.resources.clone_from(&kept.resources);
-    }
-    if status.resource_claim_statuses.is_empty() {
-        status.resource_claim_statuses.clone_from(&kept.resource_claim_statuses);
-    }
-    if status.extended_resource_claim_status.is_none() {
-        status.extended_resource_claim_status.clone_from(&kept.extended_resource_claim_status);
-    }
-    if status.node_allocatable_resource_claim_statuses.is_empty() {
-        let statuses = &kept.node_allocatable_resource_claim_statuses;
-        status.node_allocatable_resource_claim_statuses.clone_from(statuses);
-    }
+    keep_status(&mut pod.status, &old.status);
     pod.into()
 }
