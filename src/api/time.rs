@@ -60,6 +60,14 @@ impl Time {
         self.truncate_to_second().to_rfc3339_nanos()
     }
 
+    /// The RFC 3339 form in UTC with six digits behind the second (`metav1.MicroTime`).
+    pub fn to_rfc3339_micros(self) -> String {
+        match jiff::Timestamp::from_nanosecond(i128::from(self.0)) {
+            Ok(timestamp) => format!("{timestamp:.6}"),
+            Err(_) => String::from("-"),
+        }
+    }
+
     /// The RFC 3339 form in UTC with as many digits behind the second as there are.
     pub fn to_rfc3339_nanos(self) -> String {
         match jiff::Timestamp::from_nanosecond(i128::from(self.0)) {

@@ -25,6 +25,8 @@ pub struct Cli {
 pub enum Command {
     /// Opens the console on a cluster from files, simulated and paused
     Sandbox(SandboxArgs),
+    /// Opens the console on a live cluster: watches and predicts, and writes nothing until it is armed
+    Live(LiveArgs),
     /// Schedules a cluster from files until nothing moves, and prints where each pod went
     Run(RunArgs),
     /// Plays a recording and compares every decision
@@ -75,6 +77,85 @@ pub struct SandboxArgs {
     /// How the console looks.
     #[command(flatten)]
     pub console: ConsoleArgs,
+}
+
+/// `schedscope live`.
+#[derive(Clone, Debug, Args)]
+pub struct LiveArgs {
+    /// The cluster.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+    /// A KubeSchedulerConfiguration: profiles, plugins, extenders, backoff; the default one if there is none
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The feature gates that hold.
+    #[command(flatten)]
+    pub gates: GateArgs,
+    /// Is the scheduler of the profiles' pods: binds them, reports on them, preempts for them
+    #[arg(long)]
+    pub operate: bool,
+    /// Tries no pod before it is told to
+    #[arg(long)]
+    pub paused: bool,
+    /// How the console looks.
+    #[command(flatten)]
+    pub console: ConsoleArgs,
+}
+
+/// Which cluster, as whom; kubectl's flags.
+#[derive(Clone, Default, Args)]
+#[command(next_help_heading = "Connection")]
+pub struct ConnectionArgs {
+    /// The kubeconfig; KUBECONFIG and ~/.kube/config without it, and in a pod of a cluster its service account
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// The cluster of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub cluster: Option<String>,
+    /// The user of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// The address of the API server
+    #[arg(short = 's', long, value_name = "URL")]
+    pub server: Option<String>,
+    /// A bearer token
+    #[arg(long, value_name = "TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// The user to act as
+    #[arg(long = "as", value_name = "USER")]
+    pub impersonate: Option<String>,
+    /// A group to act in; may be given several times
+    #[arg(long = "as-group", value_name = "GROUP")]
+    pub impersonate_groups: Vec<String>,
+    /// The file of the authority that the server's certificate is from
+    #[arg(long, value_name = "FILE")]
+    pub certificate_authority: Option<PathBuf>,
+    /// The name that the server's certificate is for
+    #[arg(long, value_name = "NAME")]
+    pub tls_server_name: Option<String>,
+    /// Believes any server without a look at its certificate
+    #[arg(long)]
+    pub insecure_skip_tls_verify: bool,
+    /// How long a single request may take, such as 30s; 0 for ever
+    #[arg(long, value_name = "DURATION", value_parser = request_timeout)]
+    pub request_timeout: Option<std::time::Duration>,
+}
+
+impl std::fmt::Debug for ConnectionArgs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The token stays out of every text.
+        f.debug_struct("ConnectionArgs").field("context", &self.context).finish_non_exhaustive()
+    }
+}
+
+fn request_timeout(text: &str) -> Result<std::time::Duration, String> {
+    match text.parse::<u64>() {
+        Ok(seconds) => Ok(std::time::Duration::from_secs(seconds)),
+        Err(_) => crate::tui::commands::parse_duration(text),
+    }
 }
 
 /// `schedscope run`.

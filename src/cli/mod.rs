@@ -9,6 +9,7 @@ mod conformance;
 mod console;
 mod diff;
 mod input;
+mod live;
 mod redact;
 mod replay;
 mod run;
@@ -53,6 +54,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
     let code = match cli.command {
         None => sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console)?,
         Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.record, &sandbox.console)?,
+        Some(Command::Live(live)) => live::run(&live)?,
         Some(Command::Run(run)) => run::run(&run)?,
         Some(Command::Replay(replay)) => replay::run(&replay)?,
         Some(Command::Diff(diff)) => diff::run(&diff)?,

@@ -3,6 +3,7 @@
 pub mod conformance;
 pub mod extender;
 pub mod history;
+pub mod live;
 pub mod recorder;
 pub mod rewind;
 pub mod runner;

@@ -12,6 +12,8 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::live::session::LiveCommand;
+use super::live::view::LiveView;
 use super::rewind::Moment;
 use super::sandbox::simulator::Simulator;
 use super::stepper::Stepper;
@@ -136,6 +138,8 @@ pub enum SessionCommand {
     ToElapsed(Duration),
     /// Goes to the end of a branch.
     ToBranch(usize),
+    /// What only a live session does.
+    Live(LiveCommand),
     /// Ends the session.
     Quit,
 }
@@ -203,6 +207,8 @@ pub struct SessionView {
     pub scheduler: Arc<View>,
     /// Where in what is known of it the session stands.
     pub moment: Moment,
+    /// The cluster, where the session runs on a live one.
+    pub live: Option<Arc<LiveView>>,
     /// The last answer to a command.
     pub notice: Option<Notice>,
     /// Set when the session's thread has ended with a panic; the screen shows it.
@@ -210,21 +216,34 @@ pub struct SessionView {
 }
 
 /// The way to a session. Dropping it ends the session.
-#[derive(Debug)]
 pub struct SessionHandle {
-    commands: Sender<SessionCommand>,
+    commands: Box<dyn Fn(SessionCommand) -> bool + Send>,
     views: watch::Receiver<Arc<SessionView>>,
+}
+
+impl std::fmt::Debug for SessionHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionHandle").finish_non_exhaustive()
+    }
 }
 
 impl SessionHandle {
     /// Puts the two ends together.
     pub fn new(commands: Sender<SessionCommand>, views: watch::Receiver<Arc<SessionView>>) -> Self {
-        Self { commands, views }
+        Self::with(move |command| commands.send(command).is_ok(), views)
+    }
+
+    /// The same, with commands that go another way. The answer is false if the session has ended.
+    pub fn with(
+        commands: impl Fn(SessionCommand) -> bool + Send + 'static,
+        views: watch::Receiver<Arc<SessionView>>,
+    ) -> Self {
+        Self { commands: Box::new(commands), views }
     }
 
     /// Sends a command. False if the session has ended.
     pub fn send(&self, command: SessionCommand) -> bool {
-        self.commands.send(command).is_ok()
+        (self.commands)(command)
     }
 
     /// The newest view.
@@ -343,6 +362,7 @@ fn session_view(stepper: &Stepper, source: &Str, failure: Option<Str>) -> Sessio
         next_timeout: simulator.next_timeout().map(|(at, what)| (at - simulator.now(), what)),
         scheduler: Arc::new(simulator.scheduler().view()),
         moment: stepper.moment(),
+        live: None,
         notice: stepper.notice().cloned(),
         failure,
     }

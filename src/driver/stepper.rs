@@ -96,6 +96,7 @@ impl Stepper {
             SessionCommand::ToEnd => self.go_to_end(),
             SessionCommand::ToElapsed(elapsed) => self.go_to_elapsed(elapsed),
             SessionCommand::ToBranch(branch) => self.go_to_branch(branch),
+            SessionCommand::Live(_) => self.say(NoticeLevel::Error, "this is a sandbox: nothing is live"),
             SessionCommand::Quit => return false,
         }
         self.report_problems();

@@ -488,6 +488,7 @@ impl Scheduler {
             reason: "Scheduled",
             action: "Binding",
             regarding: pod.key(),
+            related: None,
             note: format!("Successfully assigned {} to {}", pod.key(), binding.host),
         });
         self.last_messages.remove(pod.uid());

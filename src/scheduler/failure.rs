@@ -68,6 +68,7 @@ impl Scheduler {
             reason: "FailedScheduling",
             action: "Scheduling",
             regarding: pod.key(),
+            related: None,
             note: truncate_message(&message),
         });
         let condition = PodCondition {

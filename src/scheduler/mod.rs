@@ -19,6 +19,7 @@ mod batch;
 mod binding_cycle;
 mod cycle;
 pub mod effect;
+mod evaluate;
 mod event_handlers;
 mod extender_calls;
 mod failure;
@@ -138,6 +139,8 @@ pub struct Scheduler {
     cache: Cache,
     options: SchedulerOptions,
     next_start_node_index: usize,
+    /// Whether the search for feasible nodes ends at none of them: in a look at what an attempt would come to.
+    looks_at_all_nodes: bool,
     batches: BTreeMap<Str, Batch>,
     cycle: Option<Cycle>,
     /// The cycle of a pod group; the attempts of its members are `cycle` while their trial goes on.
@@ -202,6 +205,7 @@ impl Scheduler {
             cache: Cache::default(),
             options,
             next_start_node_index: 0,
+            looks_at_all_nodes: false,
             batches: BTreeMap::new(),
             cycle: None,
             group: None,
@@ -458,7 +462,15 @@ impl Scheduler {
                 HandleRequest::Event { pod, reason, action, note } => {
                     let at = self.world.now;
                     let (type_, regarding) = ("Normal", pod);
-                    self.record_event(ObjectEvent { at, type_, reason, action, regarding, note });
+                    self.record_event(ObjectEvent {
+                        at,
+                        type_,
+                        reason,
+                        action,
+                        regarding,
+                        related: None,
+                        note,
+                    });
                 }
                 HandleRequest::TellOf((old, new)) => self.tell_of(old.as_ref(), new.as_ref()),
             }

@@ -360,6 +360,7 @@ impl Scheduler {
             reason: "Preempted",
             action: "Preempting",
             regarding: victim.key(),
+            related: run.preemptor.pod_key(),
             note: format!(
                 "Preempted by {} {} on node {}{suffix}",
                 run.preemptor.kind,

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::api::objects::{Pod, PodGroup};
-use crate::api::{Str, Uid};
+use crate::api::{NamespacedName, Str, Uid};
 
 /// A pod or a pod group that preempts.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,14 @@ pub(super) struct Preemptor {
 }
 
 impl Preemptor {
+    /// The pod, unless it is a group.
+    pub fn pod_key(&self) -> Option<NamespacedName> {
+        match self.pods.as_slice() {
+            [pod] if self.kind == "pod" => Some(pod.key()),
+            _ => None,
+        }
+    }
+
     /// A pod by itself.
     pub fn pod(pod: Arc<Pod>) -> Self {
         Self {

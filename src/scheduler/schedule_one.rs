@@ -199,6 +199,7 @@ impl Scheduler {
                 reason: "FailedScheduling",
                 action: "Scheduling",
                 regarding: pod.key(),
+                related: None,
                 note: note.clone(),
             });
             return Some(note);
@@ -212,7 +213,7 @@ impl Scheduler {
         self.finish_trace(cycle, CycleOutcome::Skipped { reason });
     }
 
-    fn pre_filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+    pub(super) fn pre_filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         if self.num_nodes(cycle) == 0 {
             return Next::Failed(Failure::NoNodes, NominatingInfo::clear());
         }
@@ -250,13 +251,13 @@ impl Scheduler {
         cycle.placement.as_ref().map_or(self.world.snapshot.num_nodes(), |positions| positions.len())
     }
 
-    fn fit_error(&self, cycle: &mut Cycle) -> FitError {
+    pub(super) fn fit_error(&self, cycle: &mut Cycle) -> FitError {
         FitError { num_all_nodes: self.num_nodes(cycle), diagnosis: std::mem::take(&mut cycle.diagnosis) }
     }
 
     /// `findNodesThatFitPod` after PreFilter: the nominated node alone if it passes, else all nodes that PreFilter
     /// has left, from where the last attempt stopped, until enough are found.
-    fn filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+    pub(super) fn filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let nominated = cycle.queued.pod().status.nominated_node_name.clone();
         self.take_node_hint(cycle, framework);
         let nominated = match &cycle.node_hint {
@@ -490,7 +491,7 @@ impl Scheduler {
         if !has_scoring && !extenders.iter().any(Extender::is_filter) {
             return 1;
         }
-        if n_nodes < MIN_FEASIBLE_NODES_TO_FIND {
+        if n_nodes < MIN_FEASIBLE_NODES_TO_FIND || self.looks_at_all_nodes {
             return n_nodes;
         }
         let configured =
@@ -550,7 +551,7 @@ impl Scheduler {
         self.is_driving = false;
     }
 
-    fn pre_score(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+    pub(super) fn pre_score(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let pod_info = Arc::clone(cycle.pod_info());
         let nodes = std::mem::take(&mut cycle.feasible);
         let (status, verdicts) = framework.run_pre_score_plugins(
@@ -568,7 +569,7 @@ impl Scheduler {
         }
     }
 
-    fn score(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+    pub(super) fn score(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let handle = self.world.handle(framework);
         match framework.run_score_plugins(&handle, &cycle.state, cycle.pod_info(), &cycle.feasible) {
             Ok(mut scores) => {
@@ -590,7 +591,7 @@ impl Scheduler {
     }
 
     /// Takes one of the best nodes: at random among equals, by the core's own numbers.
-    fn select_host(&mut self, cycle: &mut Cycle) -> Next {
+    pub(super) fn select_host(&mut self, cycle: &mut Cycle) -> Next {
         let totals: Vec<i64> = match &cycle.scores {
             Some(scores) => scores.totals.clone(),
             None => vec![1; cycle.feasible.len()],

@@ -97,6 +97,8 @@ pub struct ObjectEvent {
     pub action: &'static str,
     /// The pod that the event is about.
     pub regarding: NamespacedName,
+    /// Another pod that it has to do with: for the victim of a preemption the pod that room is made for.
+    pub related: Option<NamespacedName>,
     /// The text.
     pub note: String,
 }

@@ -210,7 +210,8 @@ impl Scheduler {
         under_way.chain(self.journal.last_trace.as_deref()).find(|trace| trace.pod_key() == *pod)
     }
 
-    fn current_trace(&self) -> Option<Arc<CycleTrace>> {
+    /// The attempt under way, or the last one, if evidence is kept.
+    pub fn current_trace(&self) -> Option<Arc<CycleTrace>> {
         let cycle = self.cycle.as_ref().or_else(|| Some(&self.suspended.as_ref()?.cycle));
         let under_way = cycle.and_then(|cycle| cycle.trace.as_ref());
         if let Some(trace) = under_way {

@@ -1,0 +1,140 @@
+//! `schedscope live`: the console on a live cluster.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use tokio::runtime::Builder;
+
+use super::args::{ConnectionArgs, LiveArgs};
+use super::{config, console, exit};
+use crate::api::Kind;
+use crate::config::{Gate, SchedulerConfig};
+use crate::driver::extender::HttpTransport;
+use crate::driver::live::connect::{self, Connection};
+use crate::driver::live::engine::{Engine, Mode};
+use crate::driver::live::session::{LiveSetup, spawn};
+use crate::framework::Framework;
+use crate::framework::extender::Extender;
+use crate::framework::runtime::build_profiles;
+use crate::plugins::registry::in_tree_registry;
+use crate::scheduler::{QueueOptions, SchedulerOptions};
+use crate::tui::{self, ExitReason, terminal};
+
+/// Opens the console. The answer is the exit code.
+pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
+    // Everything that can be wrong is found before the terminal is touched.
+    let options = console::options(&args.console)?;
+    let configuration =
+        config::load(args.config.as_deref(), &args.gates.list)?.map_err(anyhow::Error::msg)?;
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("network")
+        .enable_all()
+        .build()
+        .context("starting the network's threads")?;
+    let connection = connection(&args.connection);
+    let setup = runtime.block_on(prepare(args, &connection, &configuration))?;
+    terminal::check().map_err(|error| console::explain(&error))?;
+    console::start_log(&args.console, &options.log)?;
+    let (setup, client) = setup;
+    if setup.target.is_insecure {
+        tracing::warn!(target: "live", "the server's certificate is not looked at");
+    }
+    let session = spawn(setup, client, runtime).context("starting the session")?;
+    match tui::run(session, options).map_err(|error| console::explain(&error))? {
+        ExitReason::Quit | ExitReason::TerminalGone => Ok(exit::OK),
+        ExitReason::Signal(number) => Ok(exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))),
+    }
+}
+
+/// Finds the cluster, sees that it answers, and makes the scheduler.
+async fn prepare(
+    args: &LiveArgs,
+    connection: &Connection,
+    configuration: &SchedulerConfig,
+) -> anyhow::Result<(LiveSetup, kube::Client)> {
+    let (config, target) = connect::configure(connection).await?;
+    let client = connect::client(config)?;
+    connect::greet(&client, &target).await?;
+    let extenders = Extender::all_from_config(&configuration.extenders);
+    let transport = Arc::new(HttpTransport::new(&extenders)?);
+    let options = scheduler_options(configuration, extenders);
+    let kinds = kinds(configuration);
+    let mode = if args.operate { Mode::Operate } else { Mode::Observe };
+    let engine = Engine::new(profiles(configuration)?, profiles(configuration)?, options, &kinds, mode)
+        .context("building the scheduler")?;
+    let setup = LiveSetup {
+        engine,
+        kinds,
+        target,
+        qps: f64::from(configuration.document.client_connection.qps),
+        burst: u32::try_from(configuration.document.client_connection.burst).unwrap_or(100),
+        host: connect::host_name(),
+        transport,
+        is_running: !args.paused,
+    };
+    Ok((setup, client))
+}
+
+fn profiles(configuration: &SchedulerConfig) -> anyhow::Result<Vec<Framework>> {
+    let profiles = build_profiles(&configuration.profiles, &in_tree_registry(), &configuration.gates);
+    Ok(profiles.context("building the profiles")?.into_values().collect())
+}
+
+fn scheduler_options(configuration: &SchedulerConfig, extenders: Vec<Extender>) -> SchedulerOptions {
+    let gates = configuration.gates;
+    SchedulerOptions {
+        seed: seed(),
+        percentage_of_nodes_to_score: configuration.percentage_of_nodes_to_score,
+        queue: QueueOptions {
+            pod_initial_backoff: configuration.pod_initial_backoff,
+            pod_max_backoff: configuration.pod_max_backoff,
+            pop_from_backoff_q: gates.is_enabled(Gate::SchedulerPopFromBackoffQ),
+            ..QueueOptions::default()
+        },
+        extenders,
+        is_batching: gates.is_enabled(Gate::OpportunisticBatching),
+        gates,
+        ..SchedulerOptions::default()
+    }
+}
+
+/// Chance is chance in a live cluster; a recording keeps what it came to.
+fn seed() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "the command line may look at the clock")]
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::from(since_epoch.subsec_nanos()) ^ since_epoch.as_secs().rotate_left(32)
+}
+
+/// The kinds that are watched: all that the scheduler reads, but what it reads in files alone, and what belongs to a
+/// gate that is off.
+fn kinds(configuration: &SchedulerConfig) -> Vec<Kind> {
+    Kind::ALL
+        .iter()
+        .copied()
+        .filter(|kind| match kind {
+            // Admission and controllers have done their work by the time that a scheduler sees a pod.
+            Kind::PriorityClass | Kind::ResourceClaimTemplate => false,
+            Kind::PodGroup => configuration.gates.is_enabled(Gate::GenericWorkload),
+            _ => true,
+        })
+        .collect()
+}
+
+fn connection(args: &ConnectionArgs) -> Connection {
+    Connection {
+        kubeconfig: args.kubeconfig.clone(),
+        context: args.context.clone(),
+        cluster: args.cluster.clone(),
+        user: args.user.clone(),
+        server: args.server.clone(),
+        token: args.token.clone(),
+        impersonate: args.impersonate.clone(),
+        impersonate_groups: args.impersonate_groups.clone(),
+        certificate_authority: args.certificate_authority.clone(),
+        tls_server_name: args.tls_server_name.clone(),
+        is_insecure: args.insecure_skip_tls_verify,
+        request_timeout: args.request_timeout,
+    }
+}

@@ -1,0 +1,268 @@
+//! Which cluster, as whom: what kubectl's connection flags and the kubeconfig say.
+//!
+//! Precedence is kubectl's: `--kubeconfig`, `KUBECONFIG`, `~/.kube/config`, and without any of these the service
+//! account of the pod that the program runs in. Single flags override what the kubeconfig says. Secrets are never part
+//! of a text that is made here.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+/// kubectl's connection flags.
+#[derive(Clone, Default)]
+pub struct Connection {
+    /// The kubeconfig's path.
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of it.
+    pub context: Option<String>,
+    /// The cluster of it.
+    pub cluster: Option<String>,
+    /// The user of it.
+    pub user: Option<String>,
+    /// The address of the API server.
+    pub server: Option<String>,
+    /// A bearer token. A secret.
+    pub token: Option<String>,
+    /// The user to act as.
+    pub impersonate: Option<String>,
+    /// The groups to act in.
+    pub impersonate_groups: Vec<String>,
+    /// The file of the authority that the server's certificate is from.
+    pub certificate_authority: Option<PathBuf>,
+    /// The name that the server's certificate is for.
+    pub tls_server_name: Option<String>,
+    /// Whether the server's certificate is believed without a look.
+    pub is_insecure: bool,
+    /// How long a single request may take; watches are not bounded by it.
+    pub request_timeout: Option<Duration>,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The token stays out of logs.
+        f.debug_struct("Connection")
+            .field("kubeconfig", &self.kubeconfig)
+            .field("context", &self.context)
+            .field("cluster", &self.cluster)
+            .field("user", &self.user)
+            .field("server", &self.server)
+            .field("has_token", &self.token.is_some())
+            .field("impersonate", &self.impersonate)
+            .field("is_insecure", &self.is_insecure)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The kubeconfig cannot be read, or does not say what was asked for.
+    #[error("{place}: {error}")]
+    Kubeconfig {
+        /// Where it was looked for.
+        place: String,
+        /// What is wrong.
+        error: String,
+    },
+    /// A flag has a value that cannot be.
+    #[error("--{flag}: {error}")]
+    Flag {
+        /// Which flag.
+        flag: &'static str,
+        /// What is wrong.
+        error: String,
+    },
+    /// Nothing says where the API server is.
+    #[error(
+        "there is no cluster: no kubeconfig ({kubeconfig}), and this is no pod of a cluster ({in_cluster}); name one with --kubeconfig or --server"
+    )]
+    NoCluster {
+        /// Why there is no kubeconfig.
+        kubeconfig: String,
+        /// Why there is no service account.
+        in_cluster: String,
+    },
+    /// The server does not answer, or turns the person away.
+    #[error("{server}: {error}")]
+    Server {
+        /// The server's address.
+        server: String,
+        /// Why.
+        error: String,
+    },
+    /// No client can be made of it.
+    #[error("making the client: {0}")]
+    Client(String),
+}
+
+/// Where a session is connected to, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The context of the kubeconfig, or `in-cluster`.
+    pub context: String,
+    /// As whom, as far as the kubeconfig says.
+    pub user: String,
+    /// The server's address.
+    pub server: String,
+    /// Whether the server's certificate is not looked at.
+    pub is_insecure: bool,
+}
+
+/// What the flags come to.
+pub async fn configure(connection: &Connection) -> Result<(Config, Target), ConnectError> {
+    let options = KubeConfigOptions {
+        context: connection.context.clone(),
+        cluster: connection.cluster.clone(),
+        user: connection.user.clone(),
+    };
+    let place = match &connection.kubeconfig {
+        Some(path) => path.display().to_string(),
+        None => "the kubeconfig".to_owned(),
+    };
+    let kubeconfig = match &connection.kubeconfig {
+        Some(path) => Kubeconfig::read_from(path),
+        None => Kubeconfig::read(),
+    };
+    let (mut config, mut target) = match kubeconfig {
+        Ok(kubeconfig) => from_kubeconfig(kubeconfig, &options, &place).await?,
+        Err(error) if connection.kubeconfig.is_some() || connection.context.is_some() => {
+            return Err(ConnectError::Kubeconfig { place, error: words(&error) });
+        }
+        Err(error) => without_kubeconfig(connection, &error)?,
+    };
+    apply_flags(connection, &mut config, &mut target)?;
+    Ok((config, target))
+}
+
+async fn from_kubeconfig(
+    kubeconfig: Kubeconfig,
+    options: &KubeConfigOptions,
+    place: &str,
+) -> Result<(Config, Target), ConnectError> {
+    let context = options.context.clone().or_else(|| kubeconfig.current_context.clone()).unwrap_or_default();
+    let user = options.user.clone().or_else(|| {
+        let named = kubeconfig.contexts.iter().find(|named| named.name == context)?;
+        named.context.as_ref()?.user.clone()
+    });
+    let config = Config::from_custom_kubeconfig(kubeconfig, options)
+        .await
+        .map_err(|error| ConnectError::Kubeconfig { place: place.to_owned(), error: words(&error) })?;
+    let target = Target {
+        context,
+        user: user.unwrap_or_default(),
+        server: config.cluster_url.to_string(),
+        is_insecure: config.accept_invalid_certs,
+    };
+    Ok((config, target))
+}
+
+fn without_kubeconfig(
+    connection: &Connection,
+    kubeconfig: &dyn std::error::Error,
+) -> Result<(Config, Target), ConnectError> {
+    let target = |context: &str, user: &str| Target {
+        context: context.to_owned(),
+        user: user.to_owned(),
+        server: String::new(),
+        is_insecure: false,
+    };
+    match Config::incluster() {
+        Ok(config) => Ok((config, target("in-cluster", "the pod's service account"))),
+        Err(in_cluster) => match &connection.server {
+            Some(server) => Ok((Config::new(address("server", server)?), target("--server", ""))),
+            None => {
+                Err(ConnectError::NoCluster { kubeconfig: words(kubeconfig), in_cluster: words(&in_cluster) })
+            }
+        },
+    }
+}
+
+fn apply_flags(
+    connection: &Connection,
+    config: &mut Config,
+    target: &mut Target,
+) -> Result<(), ConnectError> {
+    if let Some(server) = &connection.server {
+        config.cluster_url = address("server", server)?;
+    }
+    if let Some(token) = &connection.token {
+        config.auth_info.token = Some(token.clone().into());
+        config.auth_info.token_file = None;
+        config.auth_info.exec = None;
+        config.auth_info.client_certificate = None;
+        config.auth_info.client_certificate_data = None;
+        "--token".clone_into(&mut target.user);
+    }
+    if let Some(user) = &connection.impersonate {
+        config.auth_info.impersonate = Some(user.clone());
+        target.user.clone_from(user);
+    }
+    if !connection.impersonate_groups.is_empty() {
+        config.auth_info.impersonate_groups = Some(connection.impersonate_groups.clone());
+    }
+    if let Some(path) = &connection.certificate_authority {
+        config.root_cert = None;
+        config.root_cert_file = Some(path.clone());
+    }
+    if let Some(name) = &connection.tls_server_name {
+        config.tls_server_name = Some(name.clone());
+    }
+    config.accept_invalid_certs |= connection.is_insecure;
+    if connection.request_timeout.is_some() {
+        config.write_timeout = connection.request_timeout;
+    }
+    target.server = config.cluster_url.to_string();
+    target.is_insecure = config.accept_invalid_certs;
+    Ok(())
+}
+
+/// Sees that the server answers and lets the person in.
+///
+/// # Errors
+/// In the words that tell what to do about it.
+pub async fn greet(client: &Client, target: &Target) -> Result<(), ConnectError> {
+    let server = || target.server.clone();
+    match client.apiserver_version().await {
+        Ok(_) => Ok(()),
+        // Who may not ask for the version may still list and watch.
+        Err(kube::Error::Api(status)) if status.code == 403 => Ok(()),
+        Err(kube::Error::Api(status)) => {
+            Err(ConnectError::Server { server: server(), error: status.message.clone() })
+        }
+        Err(error) => Err(ConnectError::Server { server: server(), error: words(&error) }),
+    }
+}
+
+/// The host's name, which tells instances of a scheduler apart.
+pub fn host_name() -> String {
+    let name = gethostname::gethostname().to_string_lossy().into_owned();
+    if name.is_empty() { "unknown".to_owned() } else { name }
+}
+
+/// A client for the configuration.
+pub fn client(config: Config) -> Result<Client, ConnectError> {
+    Client::try_from(config).map_err(|error| ConnectError::Client(words(&error)))
+}
+
+fn address(flag: &'static str, text: &str) -> Result<http::Uri, ConnectError> {
+    let text = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+    text.parse().map_err(|error: http::uri::InvalidUri| ConnectError::Flag { flag, error: error.to_string() })
+}
+
+/// An error with what caused it.
+pub(super) fn words(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,367 @@
+//! A live session: the engine on a thread of its own, the network on others.
+//!
+//! Reports of the watches, outcomes of deeds, commands and time come in on one loop, and the scheduler works between
+//! them in short stretches. A session begins observing; what it may write is decided by its mode alone.
+
+#![expect(clippy::disallowed_methods, reason = "a session owns its clock")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use kube::Client;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
+use tokio::sync::watch;
+
+use crate::api::{Kind, Str, Time};
+use crate::driver::rewind::Moment;
+use crate::driver::sandbox::simulator::ExtenderTransport;
+use crate::driver::session::{
+    Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
+};
+use crate::scheduler::effect::{Effect, EffectKind};
+use crate::scheduler::input::{Command, Input};
+
+use super::connect::Target;
+use super::engine::{Engine, Mode};
+use super::feed::feed;
+use super::informers::Report;
+use super::view::LiveView;
+use super::writer::{Surroundings, Writer};
+
+/// Reports that wait to be taken, at the most; then the watches wait.
+const REPORTS: usize = 4_096;
+/// The scheduler works so long before it looks for reports again.
+const STRETCH: Duration = Duration::from_millis(8);
+/// The shortest time between two views.
+const VIEW_INTERVAL: Duration = Duration::from_millis(100);
+/// Series of Events are looked at so often.
+const EVENT_REFRESH: Duration = Duration::from_secs(60);
+
+/// What a person can tell a live session beyond what every session can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LiveCommand {
+    /// Starts writing.
+    Arm,
+    /// Stops writing.
+    Disarm,
+    /// Whether each bind waits for a person from now on.
+    SetConfirming(bool),
+    /// Does a bind that waits, or turns it down.
+    Confirm {
+        /// Which one.
+        id: crate::scheduler::effect::EffectId,
+        /// Whether it is done.
+        is_wanted: bool,
+    },
+}
+
+/// What a live session is made of.
+#[derive(Debug)]
+pub struct LiveSetup {
+    /// The scheduler.
+    pub engine: Engine,
+    /// The kinds that are watched.
+    pub kinds: Vec<Kind>,
+    /// The cluster, for people.
+    pub target: Target,
+    /// Requests a second.
+    pub qps: f64,
+    /// Requests at once.
+    pub burst: u32,
+    /// The host's name, for Events.
+    pub host: String,
+    /// The way to extenders.
+    pub transport: Arc<dyn ExtenderTransport>,
+    /// Whether pods are tried from the start.
+    pub is_running: bool,
+}
+
+/// Starts a live session.
+///
+/// # Errors
+/// If the system has no thread left.
+pub fn spawn(setup: LiveSetup, client: Client, runtime: Runtime) -> std::io::Result<SessionHandle> {
+    let (command_sender, commands) = mpsc::unbounded_channel();
+    let (report_sender, reports) = mpsc::channel(REPORTS);
+    let (outcome_sender, outcomes) = mpsc::unbounded_channel();
+    for kind in &setup.kinds {
+        runtime.spawn(feed(client.clone(), *kind, report_sender.clone()));
+    }
+    let writer = {
+        let _context = runtime.enter();
+        Writer::new(client, setup.qps, setup.burst, &setup.host)
+    };
+    let mut session = Live {
+        run_state: if setup.is_running { RunState::Running } else { RunState::Paused },
+        engine: setup.engine,
+        target: setup.target,
+        writer,
+        transport: setup.transport,
+        outcomes: outcome_sender,
+        started: now(),
+        notice: None,
+        n_notices: 0,
+        runtime,
+    };
+    let (views, view_receiver) = watch::channel(Arc::new(session.view()));
+    std::thread::Builder::new().name("live".to_owned()).spawn(move || {
+        let handle = session.runtime.handle().clone();
+        handle.block_on(session.run(commands, reports, outcomes, &views));
+        // Requests that are on their way are not waited for here: what has to be was waited for before.
+        session.runtime.shutdown_background();
+    })?;
+    Ok(SessionHandle::with(move |command| command_sender.send(command).is_ok(), view_receiver))
+}
+
+struct Live {
+    engine: Engine,
+    target: Target,
+    writer: Writer,
+    transport: Arc<dyn ExtenderTransport>,
+    outcomes: UnboundedSender<Input>,
+    run_state: RunState,
+    started: Time,
+    notice: Option<Notice>,
+    n_notices: u64,
+    runtime: Runtime,
+}
+
+impl Live {
+    async fn run(
+        &mut self,
+        mut commands: UnboundedReceiver<SessionCommand>,
+        mut reports: Receiver<(Kind, Report)>,
+        mut outcomes: UnboundedReceiver<Input>,
+        views: &watch::Sender<Arc<SessionView>>,
+    ) {
+        let mut last_view = Instant::now();
+        let mut last_refresh = Instant::now();
+        let mut is_dirty = true;
+        loop {
+            let has_work = self.has_work();
+            let timeout = self.until_timeout();
+            let view_due = is_dirty.then(|| VIEW_INTERVAL.saturating_sub(last_view.elapsed()));
+            let wait = [timeout, view_due, Some(EVENT_REFRESH)].into_iter().flatten().min();
+            let wait = if has_work { Duration::ZERO } else { wait.unwrap_or(EVENT_REFRESH) };
+            let mut has_command = false;
+            tokio::select! {
+                biased;
+                command = commands.recv() => {
+                    let Some(command) = command else { return };
+                    has_command = true;
+                    if !self.command(command) {
+                        return;
+                    }
+                }
+                outcome = outcomes.recv() => {
+                    if let Some(outcome) = outcome {
+                        self.engine.input(outcome, now());
+                        is_dirty = true;
+                    }
+                }
+                report = reports.recv() => {
+                    let Some((kind, report)) = report else { return };
+                    self.report(kind, report);
+                    let start = Instant::now();
+                    while start.elapsed() < STRETCH && let Ok((kind, report)) = reports.try_recv() {
+                        self.report(kind, report);
+                    }
+                    is_dirty = true;
+                }
+                () = tokio::time::sleep(wait) => {}
+            }
+            if self.engine.scheduler().poll_timeout().is_some_and(|at| at <= now()) {
+                self.engine.input(Input::Timeout, now());
+                is_dirty = true;
+            }
+            is_dirty |= self.work();
+            self.carry_out();
+            self.report_problems();
+            if last_refresh.elapsed() >= EVENT_REFRESH {
+                last_refresh = Instant::now();
+                if self.engine.mode() == Mode::Operate {
+                    let writer = self.writer.clone();
+                    self.runtime.spawn(async move { writer.refresh_events(now()).await });
+                }
+            }
+            if has_command || (is_dirty && last_view.elapsed() >= VIEW_INTERVAL) {
+                last_view = Instant::now();
+                is_dirty = false;
+                views.send_replace(Arc::new(self.view()));
+            }
+        }
+    }
+
+    fn report(&mut self, kind: Kind, report: Report) {
+        match &report {
+            Report::Forbidden { message } => {
+                tracing::warn!(target: "live", "{}: forbidden: {message}", kind.resource());
+            }
+            Report::Failing { error } => tracing::warn!(target: "live", "{}: {error}", kind.resource()),
+            Report::Unreadable { key, error } => {
+                tracing::warn!(target: "live", "{kind} {key} cannot be read: {error}");
+            }
+            _ => {}
+        }
+        self.engine.report(kind, report, now());
+    }
+
+    fn has_work(&self) -> bool {
+        self.run_state != RunState::Paused && self.engine.can_schedule()
+    }
+
+    fn until_timeout(&self) -> Option<Duration> {
+        let at = self.engine.scheduler().poll_timeout()?;
+        Some(Duration::from_nanos(at.as_nanos().saturating_sub(now().as_nanos())))
+    }
+
+    /// Makes attempts for a short while. True if there was one.
+    fn work(&mut self) -> bool {
+        let start = Instant::now();
+        let mut has_worked = false;
+        while self.has_work() && start.elapsed() < STRETCH {
+            let n_before = self.engine.scheduler().n_outcomes();
+            if !self.engine.step(Command::ScheduleOne, now()) {
+                break;
+            }
+            has_worked = true;
+            if self.run_state == RunState::RunningToOutcome && self.engine.scheduler().n_outcomes() > n_before
+            {
+                self.run_state = RunState::Paused;
+            }
+        }
+        has_worked
+    }
+
+    /// Sends what is to be done on its way.
+    fn carry_out(&mut self) {
+        for effect in self.engine.take_deeds() {
+            let outcomes = self.outcomes.clone();
+            if let EffectKind::CallExtender(call) = effect.kind {
+                let transport = Arc::clone(&self.transport);
+                let id = effect.id;
+                self.runtime.spawn_blocking(move || {
+                    let answer = transport.call(&call);
+                    // Nobody waits for it if the session has ended.
+                    let _ = outcomes.send(Input::ExtenderAnswered { id, answer });
+                });
+                continue;
+            }
+            let surroundings = self.surroundings(&effect);
+            let writer = self.writer.clone();
+            self.runtime.spawn(async move {
+                if let Some(input) = writer.carry_out(effect, surroundings, now()).await {
+                    let _ = outcomes.send(input);
+                }
+            });
+        }
+    }
+
+    fn surroundings(&self, effect: &Effect) -> Surroundings {
+        let EffectKind::Event(event) = &effect.kind else { return Surroundings::default() };
+        let pods = &self.engine.informers().objects().pods;
+        Surroundings {
+            regarding: pods.get(&event.regarding).cloned(),
+            related: event.related.as_ref().and_then(|key| pods.get(key)).cloned(),
+        }
+    }
+
+    fn report_problems(&mut self) {
+        for problem in self.engine.scheduler_mut().take_problems() {
+            tracing::warn!(target: "scheduler", "{problem}");
+        }
+    }
+
+    /// False if the session is to end.
+    fn command(&mut self, command: SessionCommand) -> bool {
+        match command {
+            SessionCommand::Quit => return false,
+            SessionCommand::Run => self.run_state = RunState::Running,
+            SessionCommand::RunToOutcome => self.run_state = RunState::RunningToOutcome,
+            SessionCommand::Pause => self.run_state = RunState::Paused,
+            SessionCommand::StepPhase | SessionCommand::StepPlacement => self.step(Command::NextPhase),
+            SessionCommand::StepCycle => self.step(Command::ScheduleOne),
+            SessionCommand::Live(command) => self.live_command(command),
+            SessionCommand::Edit(_) => self.say(
+                NoticeLevel::Error,
+                "a live cluster is not edited here; change it with kubectl, or fork it into a sandbox",
+            ),
+            SessionCommand::Back(_)
+            | SessionCommand::ToEnd
+            | SessionCommand::ToElapsed(_)
+            | SessionCommand::ToBranch(_) => {
+                self.say(NoticeLevel::Info, "a live cluster does not go back; fork it into a sandbox");
+            }
+            SessionCommand::SetSpeed(_)
+            | SessionCommand::Faster
+            | SessionCommand::Slower
+            | SessionCommand::Advance(_) => {
+                self.say(NoticeLevel::Info, "time in a live cluster goes at its own speed");
+            }
+        }
+        true
+    }
+
+    fn step(&mut self, command: Command) {
+        self.run_state = RunState::Paused;
+        if !self.engine.step(command, now()) {
+            let text = if self.engine.informers().has_started() {
+                "no pod can be tried now"
+            } else {
+                "the cluster is not known yet: not every kind has been listed"
+            };
+            self.say(NoticeLevel::Info, text);
+        }
+    }
+
+    fn live_command(&mut self, command: LiveCommand) {
+        match command {
+            LiveCommand::Arm => {
+                self.engine.set_mode(Mode::Operate, now());
+                let profiles: Vec<Str> =
+                    self.engine.scheduler().profiles().map(|profile| profile.profile_name.clone()).collect();
+                let text = format!("ARMED: pods of {} are bound from now on", profiles.join(", "));
+                self.say(NoticeLevel::Warning, text);
+            }
+            LiveCommand::Disarm => {
+                self.engine.set_mode(Mode::Observe, now());
+                self.say(NoticeLevel::Info, "nothing is written any more");
+            }
+            LiveCommand::SetConfirming(is_confirming) => self.engine.set_confirming(is_confirming),
+            LiveCommand::Confirm { id, is_wanted } => {
+                if !self.engine.confirm(id, is_wanted, now()) {
+                    self.say(NoticeLevel::Info, "that bind does not wait any more");
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, level: NoticeLevel, text: impl Into<String>) {
+        self.n_notices += 1;
+        self.notice = Some(Notice { number: self.n_notices, level, text: text.into() });
+    }
+
+    fn view(&self) -> SessionView {
+        let scheduler = self.engine.scheduler();
+        let now = now();
+        SessionView {
+            source: self.target.context.as_str().into(),
+            run_state: self.run_state,
+            speed: Speed::Times(1),
+            elapsed: now - self.started,
+            next_timeout: scheduler.next_timeout_reason().map(|(at, what)| (at - now, what)),
+            scheduler: Arc::new(scheduler.view()),
+            moment: Moment::default(),
+            live: Some(Arc::new(LiveView::new(&self.engine, &self.target))),
+            notice: self.notice.clone(),
+            failure: None,
+        }
+    }
+}
+
+/// Wall-clock time, of which the core sees that it never goes back.
+pub(super) fn now() -> Time {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_nanos(u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX))
+}

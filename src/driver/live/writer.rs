@@ -1,0 +1,300 @@
+//! Does the scheduler's deeds in the cluster.
+//!
+//! Every request goes through one limiter (`clientConnection.qps` and `burst`), waits as long as the server asks for
+//! after 429, and is tried again where kube-scheduler does that. Nothing here is called while the scheduler only
+//! observes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kube::Client;
+use serde_json::Value;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::api::objects::Pod;
+use crate::api::{Object, Str, Time};
+use crate::framework::{ApiWrite, WriteVerb};
+use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectKind};
+use crate::scheduler::input::Input;
+
+use super::connect::words;
+use super::events::{EventRecorder, EventWrite};
+use super::requests::{self, ApiRequest};
+
+/// How often a request is sent again because the server asks for patience (client-go's `maxRetries`).
+const PATIENCE: usize = 10;
+/// `retry.DefaultBackoff`: 10 ms, five times as long each time, four tries.
+const RETRY_PAUSE: Duration = Duration::from_millis(10);
+const RETRY_FACTOR: u32 = 5;
+const TRIES: usize = 4;
+/// An Event that cannot be written is tried so often, so long apart.
+const EVENT_TRIES: usize = 12;
+const EVENT_PAUSE: Duration = Duration::from_secs(10);
+
+/// How fast requests may follow each other: a bucket of `burst` tokens, of which `qps` are added each second.
+#[derive(Debug)]
+struct Limiter {
+    interval: Duration,
+    burst: u32,
+    /// When the bucket would be full again.
+    full_at: Mutex<Instant>,
+}
+
+impl Limiter {
+    fn new(qps: f64, burst: u32) -> Self {
+        let interval = if qps > 0.0 { Duration::from_secs_f64(1.0 / qps) } else { Duration::ZERO };
+        Self { interval, burst: burst.max(1), full_at: Mutex::new(Instant::now()) }
+    }
+
+    async fn wait(&self) {
+        let at = {
+            let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = Instant::now();
+            *full_at = (*full_at).max(now) + self.interval;
+            // The bucket is `burst` tokens deep.
+            full_at.checked_sub(self.interval * self.burst).unwrap_or(now)
+        };
+        sleep_until(at).await;
+    }
+}
+
+/// The way to the API server.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    client: DebuggedClient,
+    limiter: Arc<Limiter>,
+    events: Arc<Mutex<EventRecorder>>,
+}
+
+/// A client says nothing of itself: it holds credentials.
+#[derive(Clone)]
+struct DebuggedClient(Client);
+
+impl std::fmt::Debug for DebuggedClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Client")
+    }
+}
+
+/// Why a request has failed.
+#[derive(Clone, Debug)]
+struct Refusal {
+    /// The HTTP status; 0 if there was no answer.
+    code: u16,
+    reason: String,
+    message: String,
+    retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    /// `util.Retriable`: internal errors, an unavailable service, conflicts, a refused connection.
+    fn is_retriable(&self) -> bool {
+        matches!(self.code, 0 | 409 | 500 | 503)
+    }
+}
+
+impl From<Refusal> for ApiFailure {
+    fn from(refusal: Refusal) -> Self {
+        let reason = match refusal.code {
+            404 => ApiFailureReason::NotFound,
+            409 => ApiFailureReason::Conflict,
+            _ => ApiFailureReason::Other,
+        };
+        Self { reason, message: refusal.message }
+    }
+}
+
+/// What a deed has to do with beyond itself, as it was when the deed was decided.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// The pod that an Event is about.
+    pub regarding: Option<Arc<Pod>>,
+    /// Another pod that an Event has to do with.
+    pub related: Option<Arc<Pod>>,
+}
+
+impl Writer {
+    /// A writer that sends `qps` requests a second, up to `burst` of them at once. `host` names the instance in Events.
+    pub fn new(client: Client, qps: f64, burst: u32, host: &str) -> Self {
+        Self {
+            client: DebuggedClient(client),
+            limiter: Arc::new(Limiter::new(qps, burst)),
+            events: Arc::new(Mutex::new(EventRecorder::new(host))),
+        }
+    }
+
+    /// Does a deed. The answer is what the core is to be told; of an Event it wants to hear nothing.
+    pub async fn carry_out(&self, effect: Effect, surroundings: Surroundings, now: Time) -> Option<Input> {
+        let id = effect.id;
+        let result = match effect.kind {
+            EffectKind::Event(event) => {
+                let write = {
+                    let profile = surroundings.regarding.as_ref().map_or_else(
+                        || Str::from("default-scheduler"),
+                        |pod| pod.spec.scheduler_name.clone(),
+                    );
+                    let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+                    let (regarding, related) =
+                        (surroundings.regarding.as_deref(), surroundings.related.as_deref());
+                    events.record(&event, &profile, regarding, related, now)
+                };
+                if let Some(write) = write {
+                    self.send_event(write).await;
+                }
+                return None;
+            }
+            // Extenders are called by those who know their clients.
+            EffectKind::CallExtender(_) => return None,
+            EffectKind::Write(write) => {
+                let result = self.write(write).await.map_err(ApiFailure::from);
+                return Some(Input::Written { id, result });
+            }
+            EffectKind::Bind { pod, uid, node } => self.send(&requests::bind(&pod, &uid, &node)).await,
+            EffectKind::DeletePod { pod, uid } => match self.send(&requests::delete_pod(&pod, &uid)).await {
+                // Another pod of the name is there by now: the victim is gone.
+                Err(refusal) if refusal.code == 409 => Err(Refusal { code: 404, ..refusal }),
+                result => result,
+            },
+            EffectKind::PatchPodStatus { pod, condition, nominated_node_name, base, .. } => {
+                let node = nominated_node_name.as_ref();
+                match requests::patch_pod_status(&pod, &base, condition.as_ref(), node, now) {
+                    Some(request) => self.send_again(&request).await,
+                    None => Ok(Value::Null),
+                }
+            }
+            EffectKind::PatchPodGroupStatus { pod_group, condition, base } => {
+                self.send_again(&requests::patch_pod_group_status(&pod_group, &base, &condition, now)).await
+            }
+        };
+        Some(Input::EffectDone { id, result: result.map(|_| ()).map_err(ApiFailure::from) })
+    }
+
+    /// Writes series of Events that go on or have ended.
+    pub async fn refresh_events(&self, now: Time) {
+        let writes = self.events.lock().unwrap_or_else(PoisonError::into_inner).refresh(now);
+        for write in writes {
+            self.send_event(write).await;
+        }
+    }
+
+    async fn send_event(&self, write: EventWrite) {
+        for _ in 0..EVENT_TRIES {
+            let mut result = self.send(&write.request).await;
+            if let (Err(refusal), Some(whole)) = (&result, &write.if_missing)
+                && refusal.code == 404
+            {
+                result = self.send(whole).await;
+            }
+            match result {
+                // What never arrived is sent again; what was refused would be refused again.
+                Err(refusal) if refusal.code == 0 => sleep(EVENT_PAUSE).await,
+                Err(refusal) => {
+                    tracing::debug!(target: "live", "an Event was refused: {}", refusal.message);
+                    return;
+                }
+                Ok(_) => return,
+            }
+        }
+        tracing::warn!(target: "live", "an Event could not be written");
+    }
+
+    /// A write of a plugin.
+    async fn write(&self, write: ApiWrite) -> Result<Object, Refusal> {
+        let kind = write.object.kind();
+        let answer = match write.verb {
+            WriteVerb::Create => self.send(&requests::create(&write.object)).await?,
+            WriteVerb::Delete => {
+                self.send(&requests::delete(&write.object)).await?;
+                return Ok(write.object);
+            }
+            WriteVerb::PatchStatus => self.send_again(&requests::patch_status(&write.object)).await?,
+            WriteVerb::Update | WriteVerb::UpdateStatus => {
+                let path = requests::path_of(kind, &write.object.key(), "");
+                let get = ApiRequest { method: "GET", path, content_type: "", body: Value::Null };
+                let server = self.send(&get).await?;
+                let known = parse(kind, &server)?;
+                let wanted = &write.object.metadata().resource_version;
+                if !wanted.is_empty() && *wanted != known.metadata().resource_version {
+                    let message = format!(
+                        "Operation cannot be fulfilled on {} {:?}: the object has been modified; please apply your \
+                         changes to the latest version and try again",
+                        kind.resource(),
+                        &*write.object.metadata().name
+                    );
+                    return Err(Refusal {
+                        code: 409,
+                        reason: "Conflict".to_owned(),
+                        message,
+                        retry_after: None,
+                    });
+                }
+                self.send(&requests::update(write.verb, server, &known, &write.object)).await?
+            }
+        };
+        parse(kind, &answer)
+    }
+
+    /// Sends a request until it is answered, with pauses where kube-scheduler makes them.
+    async fn send_again(&self, request: &ApiRequest) -> Result<Value, Refusal> {
+        let mut pause = RETRY_PAUSE;
+        for _ in 1..TRIES {
+            match self.send(request).await {
+                Err(refusal) if refusal.is_retriable() => sleep(pause).await,
+                result => return result,
+            }
+            pause *= RETRY_FACTOR;
+        }
+        self.send(request).await
+    }
+
+    async fn send(&self, request: &ApiRequest) -> Result<Value, Refusal> {
+        let mut n_waits = 0;
+        loop {
+            self.limiter.wait().await;
+            let result = self.send_once(request).await;
+            match &result {
+                Err(Refusal { code: 429 | 503, retry_after: Some(wait), .. }) if n_waits < PATIENCE => {
+                    n_waits += 1;
+                    sleep((*wait).max(Duration::from_millis(100))).await;
+                }
+                _ => return result,
+            }
+        }
+    }
+
+    async fn send_once(&self, request: &ApiRequest) -> Result<Value, Refusal> {
+        let body = if request.body.is_null() {
+            Vec::new()
+        } else {
+            serde_json::to_vec(&request.body).map_err(|error| refusal(0, error.to_string()))?
+        };
+        let mut builder = http::Request::builder().method(request.method).uri(&request.path);
+        if !request.content_type.is_empty() {
+            builder = builder.header("Content-Type", request.content_type);
+        }
+        let http = builder.body(body).map_err(|error| refusal(0, error.to_string()))?;
+        match self.client.0.request::<Value>(http).await {
+            Ok(value) => Ok(value),
+            Err(kube::Error::Api(status)) => Err(Refusal {
+                code: status.code,
+                reason: status.reason.clone(),
+                message: status.message.clone(),
+                retry_after: status
+                    .details
+                    .as_ref()
+                    .map(|details| u64::from(details.retry_after_seconds))
+                    .filter(|seconds| *seconds > 0)
+                    .map(Duration::from_secs),
+            }),
+            Err(error) => Err(refusal(0, words(&error))),
+        }
+    }
+}
+
+fn refusal(code: u16, message: String) -> Refusal {
+    Refusal { code, reason: String::new(), message, retry_after: None }
+}
+
+fn parse(kind: crate::api::Kind, value: &Value) -> Result<Object, Refusal> {
+    Object::deserialize_kind(kind, value).map_err(|error| refusal(0, error.to_string()))
+}

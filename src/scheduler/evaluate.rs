@@ -1,0 +1,72 @@
+//! What an attempt for a pod would come to, without making it.
+
+use std::sync::Arc;
+
+use crate::api::objects::Pod;
+use crate::framework::{PodInfo, QueuedPodInfo};
+
+use super::Scheduler;
+use super::cycle::framework_of;
+use super::schedule_one::Next;
+use super::trace::{CycleOutcome, CycleTrace, Phase, PoppedFrom};
+
+impl Scheduler {
+    /// What an attempt for the pod would come to on the cluster as it is now, up to the choice of a node: every node is
+    /// looked at, no ranking of an earlier attempt is used, and extenders are not asked. Nobody is preempted, and the
+    /// scheduler stays as it is. Absent if no profile is responsible for the pod.
+    ///
+    /// Costs a copy of the scheduler, which shares all objects, and one attempt.
+    pub fn evaluate(&self, pod: &Arc<Pod>) -> Option<CycleTrace> {
+        let profiles = Arc::clone(&self.world.profiles);
+        let framework = framework_of(&profiles, &pod.spec.scheduler_name)?;
+        let mut copy = self.clone();
+        copy.options.is_tracing = true;
+        copy.options.is_batching = false;
+        copy.looks_at_all_nodes = true;
+        copy.world.extenders = Arc::default();
+        copy.cache.update_snapshot(&mut copy.world.snapshot);
+        let pod_info = PodInfo::with_options(Arc::clone(pod), copy.world.request_options);
+        let queued = QueuedPodInfo::new(Arc::new(pod_info), copy.world.now);
+        let mut cycle = copy.new_cycle(queued, copy.counts.cycles);
+        copy.add_trace(&mut cycle, PoppedFrom::ActiveQ);
+        let outcome = loop {
+            let phase = cycle.next;
+            let next = match phase {
+                Phase::PreFilter => copy.pre_filter(&mut cycle, framework),
+                Phase::Filter => copy.filter(&mut cycle, framework),
+                Phase::PreScore => copy.pre_score(&mut cycle, framework),
+                Phase::Score => copy.score(&mut cycle, framework),
+                Phase::Select => copy.select_host(&mut cycle),
+                _ => {
+                    break match cycle.host.take() {
+                        Some(node) => CycleOutcome::Tried { node },
+                        None => CycleOutcome::Unschedulable {
+                            message: copy.fit_error(&mut cycle).message(),
+                            nominated_node: None,
+                        },
+                    };
+                }
+            };
+            let state = cycle.state.clone();
+            cycle.note(|trace| {
+                trace.phase = phase;
+                if phase == Phase::Filter {
+                    trace.filter_state = state.clone();
+                }
+                trace.cycle_state = state;
+            });
+            match next {
+                Next::Phase(next) => cycle.next = next,
+                Next::Failed(failure, _) => {
+                    break CycleOutcome::Unschedulable { message: failure.message(), nominated_node: None };
+                }
+                Next::Suspended(_) | Next::Bind | Next::Tried(_) => break CycleOutcome::InProgress,
+            }
+        };
+        cycle.note(|trace| {
+            trace.outcome = outcome;
+            trace.next = None;
+        });
+        cycle.trace.map(|trace| *trace)
+    }
+}
