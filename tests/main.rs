@@ -3,6 +3,7 @@
 
 mod brute_force;
 mod cli;
+mod cluster;
 mod config;
 mod conformance;
 mod explain;

@@ -97,6 +97,9 @@ pub struct LiveArgs {
     /// Tries no pod before it is told to
     #[arg(long)]
     pub paused: bool,
+    /// Opens no console and prints each decision of the cluster beside the one that was predicted, until a signal comes
+    #[arg(short = 'o', long, value_enum)]
+    pub output: Option<OutputFormat>,
     /// How the console looks.
     #[command(flatten)]
     pub console: ConsoleArgs,

@@ -1,12 +1,16 @@
 //! `schedscope live`: the console on a live cluster.
 
+use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
+use serde_json::json;
 use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
 
-use super::args::{ConnectionArgs, LiveArgs};
+use super::args::{ConnectionArgs, LiveArgs, OutputFormat};
 use super::{config, console, exit};
 use crate::api::Kind;
 use crate::config::{Gate, SchedulerConfig};
@@ -14,11 +18,13 @@ use crate::driver::extender::HttpTransport;
 use crate::driver::live::connect::{self, Connection};
 use crate::driver::live::engine::{Engine, Mode};
 use crate::driver::live::session::{LiveSetup, spawn};
+use crate::driver::session::{SessionCommand, SessionHandle, SessionView};
 use crate::framework::Framework;
 use crate::framework::extender::Extender;
 use crate::framework::runtime::build_profiles;
 use crate::plugins::registry::in_tree_registry;
 use crate::scheduler::{QueueOptions, SchedulerOptions};
+use crate::tui::widgets::text::clean;
 use crate::tui::{self, ExitReason, terminal};
 
 /// Opens the console. The answer is the exit code.
@@ -35,6 +41,11 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
         .context("starting the network's threads")?;
     let connection = connection(&args.connection);
     let setup = runtime.block_on(prepare(args, &connection, &configuration))?;
+    if let Some(output) = args.output {
+        let (setup, client) = setup;
+        let session = spawn(setup, client, runtime).context("starting the session")?;
+        return print(session, output);
+    }
     terminal::check().map_err(|error| console::explain(&error))?;
     console::start_log(&args.console, &options.log)?;
     let (setup, client) = setup;
@@ -45,6 +56,90 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     match tui::run(session, options).map_err(|error| console::explain(&error))? {
         ExitReason::Quit | ExitReason::TerminalGone => Ok(exit::OK),
         ExitReason::Signal(number) => Ok(exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))),
+    }
+}
+
+/// Prints what comes in until a signal comes. The answer is the exit code.
+fn print(mut session: SessionHandle, output: OutputFormat) -> anyhow::Result<u8> {
+    let runtime = Builder::new_current_thread().enable_all().build().context("waiting for signals")?;
+    runtime.block_on(async {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut printed = Printed::default();
+        loop {
+            printed.print(&session.view(), output)?;
+            tokio::select! {
+                _ = interrupt.recv() => break,
+                _ = terminate.recv() => break,
+                is_alive = session.changed() => if !is_alive { break },
+            }
+        }
+        session.send(SessionCommand::Quit);
+        Ok(exit::OK)
+    })
+}
+
+/// What was printed already.
+#[derive(Default)]
+struct Printed {
+    has_started: bool,
+    comparison: u64,
+    notice: u64,
+}
+
+impl Printed {
+    fn print(&mut self, view: &SessionView, output: OutputFormat) -> anyhow::Result<()> {
+        let Some(live) = &view.live else { return Ok(()) };
+        let mut out = std::io::stdout().lock();
+        if live.has_started && !self.has_started {
+            self.has_started = true;
+            let informers: BTreeMap<&str, &str> =
+                live.informers.iter().map(|row| (row.kind.resource(), row.state.as_str())).collect();
+            match output {
+                OutputFormat::Json => {
+                    writeln!(out, "{}", json!({"started": live.target.server, "informers": informers}))?;
+                }
+                OutputFormat::Table => writeln!(out, "watching {}", clean(&live.target.server))?,
+            }
+        }
+        if let Some(notice) = view.notice.as_ref().filter(|notice| notice.number > self.notice) {
+            self.notice = notice.number;
+            match output {
+                OutputFormat::Json => writeln!(out, "{}", json!({"notice": notice.text}))?,
+                OutputFormat::Table => writeln!(out, "{}", clean(&notice.text))?,
+            }
+        }
+        let new: Vec<_> =
+            live.comparisons.iter().take_while(|comparison| comparison.number > self.comparison).collect();
+        for comparison in new.into_iter().rev() {
+            let ours = comparison.ours.as_ref().map(ToString::to_string);
+            match output {
+                OutputFormat::Json => writeln!(
+                    out,
+                    "{}",
+                    json!({
+                        "at": comparison.at.to_rfc3339_micros(),
+                        "pod": comparison.pod.to_string(),
+                        "ours": ours,
+                        "theirs": comparison.theirs.to_string(),
+                        "agreement": comparison.agreement.as_str(),
+                        "why": &*comparison.why,
+                    })
+                )?,
+                OutputFormat::Table => writeln!(
+                    out,
+                    "{:9}  {}  ours {}  theirs {}  {}",
+                    comparison.agreement.as_str(),
+                    clean(&comparison.pod.to_string()),
+                    clean(ours.as_deref().unwrap_or("-")),
+                    clean(&comparison.theirs.to_string()),
+                    clean(&comparison.why),
+                )?,
+            }
+            self.comparison = comparison.number;
+        }
+        out.flush()?;
+        Ok(())
     }
 }
 

@@ -138,6 +138,7 @@ mod tests {
     fn session(run_state: RunState, view: View) -> SessionView {
         SessionView {
             moment: Default::default(),
+            live: None,
             source: Str::from("sample"),
             run_state,
             speed: Speed::Times(1),

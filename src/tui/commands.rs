@@ -585,6 +585,7 @@ mod tests {
         });
         SessionView {
             moment: Default::default(),
+            live: None,
             source: Str::from("sample"),
             run_state: RunState::Paused,
             speed: Speed::Times(1),

@@ -65,6 +65,7 @@ pub fn session(n: usize) -> SessionView {
     };
     SessionView {
         moment: Default::default(),
+        live: None,
         source: Str::from("sample"),
         run_state: RunState::Paused,
         speed: Speed::Times(1),

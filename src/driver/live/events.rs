@@ -187,7 +187,7 @@ mod tests {
     fn what_is_said_again_within_six_minutes_becomes_a_series() {
         let mut recorder = EventRecorder::new("host");
         let profile = Str::from("default-scheduler");
-        let at = |secs| Time::from_secs(1_000_000 + secs);
+        let at = |secs: u64| Time::from_secs(1_000_000 + secs);
         let mut say = |recorder: &mut EventRecorder, secs| {
             recorder.record(&event("0/1 nodes are available"), &profile, None, None, at(secs))
         };

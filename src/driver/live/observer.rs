@@ -73,6 +73,8 @@ impl Agreement {
 /// One pod, two decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
+    /// Comparisons are numbered from 1.
+    pub number: u64,
     /// When the cluster's decision was seen.
     pub at: Time,
     /// The pod.
@@ -166,7 +168,9 @@ impl Observer {
             self.comparisons.pop_front();
             self.n_forgotten += 1;
         }
+        let number = self.counts.values().sum();
         self.comparisons.push_back(Comparison {
+            number,
             at,
             pod: pod.key(),
             ours,

@@ -81,7 +81,6 @@ impl std::fmt::Debug for DebuggedClient {
 struct Refusal {
     /// The HTTP status; 0 if there was no answer.
     code: u16,
-    reason: String,
     message: String,
     retry_after: Option<Duration>,
 }
@@ -277,7 +276,6 @@ impl Writer {
             Ok(value) => Ok(value),
             Err(kube::Error::Api(status)) => Err(Refusal {
                 code: status.code,
-                reason: status.reason.clone(),
                 message: status.message.clone(),
                 retry_after: status
                     .details
@@ -292,7 +290,7 @@ impl Writer {
 }
 
 fn refusal(code: u16, message: String) -> Refusal {
-    Refusal { code, reason: String::new(), message, retry_after: None }
+    Refusal { code, message, retry_after: None }
 }
 
 fn parse(kind: crate::api::Kind, value: &Value) -> Result<Object, Refusal> {

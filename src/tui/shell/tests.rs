@@ -74,6 +74,7 @@ struct Console {
 fn session_view() -> SessionView {
     SessionView {
         moment: Default::default(),
+        live: None,
         source: Str::from("sample"),
         run_state: RunState::Paused,
         speed: Speed::Times(10),

@@ -309,6 +309,7 @@ mod tests {
     fn with_cx(test: impl FnOnce(&Cx<'_>)) {
         let view = SessionView {
             moment: Default::default(),
+            live: None,
             source: Str::from(""),
             run_state: RunState::Paused,
             speed: Speed::Max,
