@@ -7,7 +7,7 @@ use crate::api::time::human_duration;
 use crate::api::{NamespacedName, Str};
 use crate::scheduler::view::{BindingRow, QueueRow, View, WaitingRow};
 
-use super::{listed, names};
+use super::{listed, names, wakers};
 
 /// Where a pod is.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +150,7 @@ fn backoff(view: &View, row: &QueueRow) -> PodStory {
 
 fn unschedulable(view: &View, row: &QueueRow) -> PodStory {
     if let Some(gate) = &row.gated_by {
-        return gated(row, gate);
+        return gated(view, row, gate);
     }
     let since = human_duration(view.now.saturating_since(row.since));
     let headline = match rejectors(row).as_slice() {
@@ -162,7 +162,7 @@ fn unschedulable(view: &View, row: &QueueRow) -> PodStory {
         ),
     };
     let flush = row.flush_at.map(|at| human_duration(at.saturating_since(view.now)));
-    let mut wakers: Vec<String> = rejectors(row).iter().filter_map(|plugin| waker(plugin)).collect();
+    let mut wakers: Vec<String> = wakers(view, row).into_iter().filter_map(|waker| waker.words).collect();
     wakers.dedup();
     let next = match (wakers.as_slice(), flush) {
         ([], Some(flush)) => format!("Nothing can wake it but the flush in {flush}."),
@@ -175,7 +175,7 @@ fn unschedulable(view: &View, row: &QueueRow) -> PodStory {
     PodStory { headline, next }
 }
 
-fn gated(row: &QueueRow, plugin: &str) -> PodStory {
+fn gated(view: &View, row: &QueueRow, plugin: &str) -> PodStory {
     let gates: Vec<&str> = row.pod.spec.scheduling_gates.iter().map(|gate| gate.name.as_str()).collect();
     if plugin == names::SCHEDULING_GATES && !gates.is_empty() {
         let them = if gates.len() == 1 { "that gate is" } else { "the last of them is" };
@@ -186,7 +186,7 @@ fn gated(row: &QueueRow, plugin: &str) -> PodStory {
     }
     PodStory {
         headline: format!("Held back by {plugin} before activeQ."),
-        next: match waker(plugin) {
+        next: match wakers(view, row).into_iter().find_map(|waker| waker.words) {
             Some(waker) => format!("What would wake it: {waker}."),
             None => format!("{plugin} must let it pass."),
         },
@@ -220,25 +220,6 @@ fn rejectors(row: &QueueRow) -> Vec<&str> {
 fn by_plugins(row: &QueueRow) -> String {
     let plugins = rejectors(row);
     if plugins.is_empty() { String::new() } else { format!(" by {}", listed(&plugins, 4)) }
-}
-
-/// What kind of change makes a pod worth another try that the plugin turned down.
-fn waker(plugin: &str) -> Option<String> {
-    let text = match plugin {
-        "" => return None,
-        names::FIT => "a pod that leaves a node, a node that comes or grows, a smaller request",
-        names::TAINT_TOLERATION => "a node without the taint, a new toleration",
-        names::NODE_AFFINITY => "a node with the labels that it wants",
-        names::NODE_NAME => "the node that it names",
-        names::NODE_PORTS => "a pod that gives the port back, a new node",
-        names::NODE_UNSCHEDULABLE => "a node that is uncordoned or comes, a new toleration",
-        "PodTopologySpread" => "a pod or a node that evens out the spread",
-        "InterPodAffinity" => "a pod or a node that its (anti-)affinity is about",
-        names::SCHEDULING_GATES => "the end of its gates",
-        names::DEFAULT_PREEMPTION => "the end of its victims",
-        _ => return Some(format!("an event that {plugin} listens to")),
-    };
-    Some(text.to_owned())
 }
 
 /// Why the first pod of activeQ is the first, in a few words.

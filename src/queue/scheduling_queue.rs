@@ -637,6 +637,7 @@ fn judgement(judge: &Judge<'_>, info: &QueuedPodInfo, in_flight: bool) -> Option
     Some(QueueMove::Judged {
         pod: info.pod().key(),
         event: judge.event(),
+        object: judge.object(),
         in_flight,
         answers: judge.answers(info)?,
         strategy: judge.strategy(info),

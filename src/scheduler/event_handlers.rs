@@ -172,6 +172,7 @@ impl Scheduler {
     }
 
     fn delete_pod(&mut self, pod: &Arc<Pod>) {
+        self.journal.pods.forget(&pod.key());
         if pod.is_assigned() {
             self.delete_assigned_pod_from_cache(pod);
         } else if self.is_responsible_for(pod) {

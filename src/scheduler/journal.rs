@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::pod_group_trace::GroupTrace;
+use super::pod_log::PodLogs;
 use super::trace::CycleTrace;
 use super::view::{CycleSummary, ObjectEvent, QueueMoveLine};
 
@@ -21,6 +22,8 @@ pub(super) struct Journal {
     pub last_trace: Option<Arc<CycleTrace>>,
     /// The last cycle of a pod group that is over.
     pub last_group: Option<Arc<GroupTrace>>,
+    /// What is remembered of each pod.
+    pub pods: PodLogs,
     /// How many moves there have been.
     pub n_moves: u64,
     /// Lines let go.

@@ -27,6 +27,7 @@ mod journal;
 mod pending;
 mod pod_group_cycle;
 pub mod pod_group_trace;
+pub mod pod_log;
 mod preemption;
 mod preemptor;
 mod questions;
@@ -35,6 +36,7 @@ pub mod trace;
 pub mod turns;
 pub mod view;
 mod view_builder;
+mod waits;
 mod world;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -504,6 +506,7 @@ impl Scheduler {
         self.n_outcomes += 1;
         let Some(mut trace) = cycle.trace else { return };
         trace.outcome = outcome.clone();
+        self.journal.pods.end_attempt(&trace);
         self.journal.add_history(CycleSummary {
             number: trace.number,
             started: trace.started,
@@ -535,6 +538,9 @@ impl Scheduler {
                     (pod.clone(), format!("{}: {} => {strategy}", event.label(), answers.join(", ")))
                 }
             };
+            if self.world.objects.pods.contains_key(&pod) && self.options.is_tracing {
+                self.journal.pods.add_move(at, &pod, &entry);
+            }
             self.journal.add_move(QueueMoveLine { at, pod, text, entry });
         }
     }

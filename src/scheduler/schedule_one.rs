@@ -117,6 +117,7 @@ impl Scheduler {
             return true;
         }
         self.counts.cycles += 1;
+        self.note_attempt(&popped.info.pod().key());
         let mut cycle = self.new_cycle(popped.info, self.counts.cycles);
         cycle.is_stepped = is_stepped;
         self.cache.update_snapshot(&mut self.world.snapshot);

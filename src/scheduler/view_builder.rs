@@ -13,6 +13,7 @@ use super::cycle::BindingStage;
 use super::pod_group_trace::GroupTrace;
 use super::trace::{CycleTrace, Phase};
 use super::view::{BindingRow, Counts, QueueMoveLine, QueueRow, View, WaitingRow};
+use super::waits;
 
 impl Scheduler {
     /// The scheduler as a person sees it now. Costs time in proportion to pending pods and nodes, so a driver makes
@@ -79,6 +80,10 @@ impl Scheduler {
             group: self.group_trace(),
             history: Arc::clone(&self.journal.history),
             events: Arc::clone(&self.journal.events),
+            pod_logs: Arc::clone(&self.journal.pods.logs),
+            listeners: self.listeners(),
+            assumptions: self.assumptions(),
+            device_claims: self.device_claims(),
             moves: Arc::clone(&self.journal.moves),
             n_dropped: self.journal.n_dropped,
         }
@@ -281,6 +286,10 @@ impl Scheduler {
                     BindingStage::PreBind => Phase::PreBind,
                     BindingStage::Bind | BindingStage::BindCalled => Phase::Bind,
                     BindingStage::PostBind => Phase::PostBind,
+                },
+                waits: match binding.stage {
+                    BindingStage::PreBind => waits::of_binding(&binding.cycle.state),
+                    _ => Vec::new(),
                 },
             })
             .collect()

@@ -127,7 +127,13 @@ mod tests {
     }
 
     fn binding(name: &str, phase: Phase) -> BindingRow {
-        BindingRow { pod: pod(name), node: Str::from("n"), since: crate::api::Time::ZERO, phase }
+        BindingRow {
+            pod: pod(name),
+            node: Str::from("n"),
+            since: crate::api::Time::ZERO,
+            phase,
+            waits: Vec::new(),
+        }
     }
 
     fn node(name: &str) -> Arc<NodeInfo> {

@@ -11,6 +11,7 @@ use crate::framework::testing::TestWorld;
 use crate::framework::{
     Code, CycleState, HandleRequest, NodeToStatus, PodInfo, PreBindProgress, QueueingHint, WriteVerb,
 };
+use crate::plugins::helper::devices::DeviceId;
 
 fn plugin(gates: &str) -> DynamicResources {
     let gates = FeatureGates::parse(gates).unwrap();
@@ -314,10 +315,15 @@ fn earlier_alternatives_score_more() {
 fn evidence_shows_each_device_and_who_has_it() {
     let plugin = plugin("");
     let mut world = cluster(&plugin, &(claim("a", "") + &claim("b", &on("one"))));
-    let gates = FeatureGates::default();
+    let holders = |id: &DeviceId| {
+        let is_first = id.to_string() == "gpu.example.com/one/d0";
+        if is_first { vec![NamespacedName::new("default", "b")] } else { Vec::new() }
+    };
     let explain = |world: &TestWorld, node: usize| {
+        let pod = pod(&["a"]);
+        let (state, _, _) = attempt(&plugin, world, &pod);
         let node = &world.snapshot.list()[node];
-        evidence::explain(&gates, &world.handle(), &pod(&["a"]).pod, node).unwrap()
+        evidence::explain(&state, &pod.pod, node, holders).unwrap().unwrap()
     };
     let found = explain(&world, 0);
     let device = &found.claims[0].requests[0].devices[0];
