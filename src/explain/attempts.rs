@@ -115,10 +115,10 @@ fn entered(queue: QueueName, event: ClusterEvent) -> String {
 pub fn woken_by(wake: &Wake) -> String {
     let event = wake.event;
     if event == ClusterEvent::UNSCHEDULED_POD_ADD && wake.answers.is_empty() {
-        return "it was new".to_owned();
+        return "its arrival".to_owned();
     }
     if event == ClusterEvent::SCHEDULE_ATTEMPT_FAILURE {
-        return "a retry after the backoff".to_owned();
+        return "the end of its backoff alone".to_owned();
     }
     if event == ClusterEvent::UNSCHEDULABLE_TIMEOUT {
         return "the flush: it had waited for too long".to_owned();

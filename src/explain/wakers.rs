@@ -51,7 +51,25 @@ fn by_resource(events: &[ClusterEvent]) -> Vec<String> {
             None => all.push((event.resource, event.action_type)),
         }
     }
-    all.into_iter().map(|(resource, actions)| format!("{} {actions}", resource.as_str())).collect()
+    all.into_iter()
+        .map(|(resource, actions)| format!("{} {}", kind_of(resource), actions_of(actions)))
+        .collect()
+}
+
+/// The kind without its API group.
+fn kind_of(resource: EventResource) -> &'static str {
+    let name = resource.as_str();
+    name.rsplit_once('/').map_or(name, |(_, kind)| kind)
+}
+
+/// The actions, with one word for all updates.
+fn actions_of(actions: ActionType) -> String {
+    if actions == ActionType::ALL || !actions.contains(ActionType::UPDATE) {
+        return actions.to_string();
+    }
+    let others = [ActionType::ADD, ActionType::DELETE].into_iter().filter(|action| actions.contains(*action));
+    let words: Vec<String> = others.chain([ActionType::UPDATE]).map(|action| action.to_string()).collect();
+    words.join("|")
 }
 
 fn words(plugin: &str, events: &[String]) -> Option<String> {
@@ -117,8 +135,14 @@ pub fn hint_reason(plugin: &str, event: ClusterEvent, result: &HintResult) -> St
             "the class stands behind a resource that the pod requests",
             "no resource that the pod requests is behind the class",
         ),
+        names::TAINT_TOLERATION if is(EventResource::Node) && has(ActionType::ADD) => {
+            either("the pod tolerates the taints of the node", "the node repels the pod")
+        }
         names::TAINT_TOLERATION if is(EventResource::Node) => {
             either("the node no longer repels the pod", "the node repels the pod still, or did not before")
+        }
+        names::NODE_UNSCHEDULABLE if is(EventResource::Node) && has(ActionType::ADD) => {
+            either("the node is open for pods", "the node is cordoned")
         }
         names::NODE_UNSCHEDULABLE if is(EventResource::Node) => {
             either("the node is open for pods now", "the node is cordoned, or was open before")
@@ -130,6 +154,10 @@ pub fn hint_reason(plugin: &str, event: ClusterEvent, result: &HintResult) -> St
         names::TAINT_TOLERATION | names::SCHEDULING_GATES => {
             either("it is the pod itself", "it is another pod")
         }
+        names::NODE_AFFINITY if has(ActionType::ADD) => either(
+            "the node has the labels that the pod wants",
+            "the node has not the labels that the pod wants",
+        ),
         names::NODE_AFFINITY if !has(ActionType::UPDATE_NODE_TAINT) => either(
             "the node has the labels that the pod wants",
             "the node has not the labels that the pod wants, or had them before",
@@ -272,5 +300,7 @@ mod tests {
             by_resource(&events),
             ["Pod Delete|UpdatePodScaleDown", "Node Add|UpdateNodeAllocatable|UpdateNodeTaint"]
         );
+        let class = ClusterEvent::new(EventResource::DeviceClass, ActionType::ADD | ActionType::UPDATE);
+        assert_eq!(by_resource(&[class]), ["DeviceClass Add|Update"]);
     }
 }

@@ -3,9 +3,12 @@
 //! The syntax of taints and labels is that of `kubectl taint` and `kubectl label`, as if `--overwrite` was given.
 //! Each deed answers with the sentence that kubectl prints, or says what is wrong and changes nothing.
 
+use std::collections::BTreeMap;
+
+use crate::api::label::{name_errors, namespace_errors};
 use crate::api::manifest::{ManifestErrors, Source, load};
 use crate::api::objects::{Node, Taint, TaintEffect};
-use crate::api::{Kind, NamespacedName, Str, Time};
+use crate::api::{Kind, NamespacedName, Object, Str, Time};
 
 use super::api::{ApiError, SandboxApi, not_found};
 
@@ -26,6 +29,23 @@ pub enum EditError {
     Syntax(String),
 }
 
+/// How many objects are named of those that a manifest has changed.
+const N_SAID: usize = 4;
+
+/// What the API server says of a name that no object can have.
+fn check_names(object: &Object) -> Result<(), EditError> {
+    let (kind, key) = (object.kind(), object.key());
+    let of_name = if kind == Kind::Namespace { namespace_errors(&key.name) } else { name_errors(&key.name) };
+    let of_namespace = if kind.is_namespaced() { namespace_errors(&key.namespace) } else { Vec::new() };
+    let invalid = |field: &str, value: &str, errors: Vec<String>| {
+        let error = errors.into_iter().next()?;
+        Some(format!("{kind} {:?} is invalid: {field}: Invalid value: {value:?}: {error}", key.name.as_ref()))
+    };
+    let wrong = invalid("metadata.name", &key.name, of_name)
+        .or_else(|| invalid("metadata.namespace", &key.namespace, of_namespace));
+    wrong.map_or(Ok(()), |wrong| Err(EditError::Syntax(wrong)))
+}
+
 impl SandboxApi {
     /// `kubectl apply -f`: adds or replaces the objects of a manifest, all or none.
     ///
@@ -38,12 +58,24 @@ impl SandboxApi {
         }
         let mut changed = self.clone();
         let mut said = Vec::new();
+        let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
         for object in loaded.objects {
+            check_names(&object)?;
             let label = format!("{}/{}", object.kind().as_str().to_lowercase(), object.key().name);
-            said.push(format!("{label} {}", changed.apply(object, now)?.as_str()));
+            let done = changed.apply(object, now)?.as_str();
+            *counts.entry(done).or_default() += 1;
+            if said.len() < N_SAID {
+                said.push(format!("{label} {done}"));
+            }
         }
         *self = changed;
-        Ok(said.join(", "))
+        let n_more = counts.values().sum::<usize>() - said.len();
+        let mut said = said.join(", ");
+        if n_more > 0 {
+            let counts: Vec<String> = counts.iter().map(|(done, count)| format!("{count} {done}")).collect();
+            said.push_str(&format!(" and {n_more} more; in all {}", counts.join(", ")));
+        }
+        Ok(said)
     }
 
     /// `kubectl delete pod`.

@@ -33,6 +33,9 @@ use crate::tui::widgets::{frame, text};
 const PHASE_WIDTH: usize = 13;
 /// How wide the names of plugins are where there is room.
 const PLUGIN_WIDTH: usize = 18;
+/// How wide the pod's name may be in the title while the pane's width is not known, and at least.
+const POD_WIDTH: usize = 40;
+const POD_WIDTH_MIN: usize = 8;
 /// The least columns that a tree can be drawn in: its indentation.
 const MIN_WIDTH: u16 = 10;
 
@@ -105,16 +108,25 @@ impl Pane for CyclePane {
         let Some(trace) = &cx.view.scheduler.cycle else { return Line::from("cycle") };
         let muted = cx.theme.style(Role::Muted);
         let dot = format!(" {} ", cx.glyphs.dot);
+        let number = format!("cycle {}", trace.number);
+        let priority = format!("prio {}", names::priority(trace.pod_info.pod.priority()));
+        let attempt = format!("try {}", trace.attempt);
+        // However long the pod's name is, what follows it stays on the screen: two blanks and the pane's number
+        // stand in the frame, too.
+        let others: usize = [&number, &priority, &attempt].iter().map(|part| text::width(part)).sum();
+        let others = others + 3 * text::width(&dot) + 6;
+        let room = match usize::from(self.area.width) {
+            0 => POD_WIDTH,
+            width => width.saturating_sub(others).max(POD_WIDTH_MIN),
+        };
+        let pod = text::clean(&trace.pod_key().to_string()).into_owned();
+        let pod = text::truncate(&pod, room, cx.glyphs).into_owned();
         let mut spans = vec![
-            Span::raw(format!("cycle {}", trace.number)),
+            Span::raw(number),
             Span::styled(dot.clone(), muted),
-            text::span(trace.pod_key().to_string(), cx.theme.style(Role::Name)),
+            Span::styled(pod, cx.theme.style(Role::Name)),
         ];
-        for part in [
-            format!("prio {}", names::priority(trace.pod_info.pod.priority())),
-            format!("try {}", trace.attempt),
-            trace.profile.to_string(),
-        ] {
+        for part in [priority, attempt, trace.profile.to_string()] {
             spans.push(Span::styled(dot.clone(), muted));
             spans.push(text::span(part, muted));
         }

@@ -53,14 +53,14 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
         binding(page, row, view);
     }
     let log = view.pod_logs.get(key).map(AsRef::as_ref);
-    if let Some(row) = place.queue_row() {
-        wakers(page, view, row);
-    }
     if let Some(log) = log {
         if place.queue_row().is_some() {
             since_last_attempt(page, log, view);
         }
         attempts(page, log, view, cx);
+    }
+    if let Some(row) = place.queue_row() {
+        wakers(page, view, row);
     }
     page.heading("pod");
     let class = match pod.spec.priority_class_name.as_str() {
