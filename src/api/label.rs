@@ -124,6 +124,19 @@ mod tests {
     }
 
     #[test]
+    fn names_of_objects_are_subdomains_and_those_of_namespaces_labels() {
+        assert!(name_errors("web-0.example.com").is_empty());
+        for wrong in ["", "A", "a_b", "a/b", "-a", "a-", "a..b", "a b"] {
+            assert_eq!(name_errors(wrong), [SUBDOMAIN_RULE], "{wrong:?}");
+        }
+        assert!(namespace_errors("kube-system").is_empty());
+        for wrong in ["", "a.b", "A", "a-"] {
+            assert_eq!(namespace_errors(wrong), [LABEL_RULE], "{wrong:?}");
+        }
+        assert_eq!(namespace_errors(&"a".repeat(64)), ["must be no more than 63 bytes"]);
+    }
+
+    #[test]
     fn values_may_be_empty_and_have_63_characters_at_most() {
         for value in ["", "a", "MyValue", "v1.2_3-4", &"a".repeat(63)] {
             assert_eq!(value_errors(value), Vec::<String>::new(), "{value}");

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::api::{Str, Time};
 use crate::framework::ClusterEvent;
-use crate::queue::{HintAnswer, HintResult, PoppedFrom, QueueMove, QueueName, QueueingStrategy};
 use crate::scheduler::pod_log::{Attempt, NodeVerdicts, PodLog, VerdictClass, Wake};
-use crate::scheduler::trace::CycleOutcome;
+use crate::scheduler::trace::{CycleOutcome, PoppedFrom};
+use crate::scheduler::{HintAnswer, HintResult, QueueMove, QueueName, QueueingStrategy};
 
 use super::{counted, hint_reason, listed};
 

@@ -12,12 +12,17 @@ use crate::plugins::helper::devices::DeviceId;
 use crate::scheduler::trace::CycleTrace;
 use crate::scheduler::view::View;
 
-use super::{counted, listed};
+use super::{counted, listed, names};
 
 /// How many devices are told one by one for each request.
 const DEVICES_TOLD: usize = 40;
 /// How many holders of a device are named.
 const N_HOLDERS: usize = 3;
+
+/// Whether a plugin decides about devices, so that [`devices`] tells what it saw.
+pub fn is_about_devices(plugin: &str) -> bool {
+    plugin == names::DYNAMIC_RESOURCES
+}
 
 /// What a claim finds on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]

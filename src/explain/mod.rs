@@ -26,7 +26,7 @@ pub use attempts::{
 };
 pub use cell::{CellExplanation, CellPoint, cell, no_filter, skip_reason};
 pub use cycle::{leader, margins, next_phase, preemption, selection, short_reason, verdict_so_far, victims};
-pub use devices::{ClaimStory, DeviceStory, RequestStory, devices};
+pub use devices::{ClaimStory, DeviceStory, RequestStory, devices, is_about_devices};
 pub use filter::requests;
 pub use group::{group_so_far, member_verdict, placement_verdict};
 pub use node::{NodeSummary, ResourceUse, node, resource_uses};

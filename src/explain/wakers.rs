@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::api::Str;
 use crate::framework::{ActionType, ClusterEvent, EventResource};
-use crate::queue::HintResult;
+use crate::scheduler::HintResult;
 use crate::scheduler::view::{QueueRow, View};
 
 use super::names;

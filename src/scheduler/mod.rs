@@ -50,10 +50,10 @@ use crate::config::{FeatureGates, Gate};
 use crate::framework::extender::Extender;
 use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
-use crate::queue::{MoveLogLevel, QueueName, QueueProfile, SchedulingQueue};
+use crate::queue::{MoveLogLevel, QueueProfile, SchedulingQueue};
 
 pub use crate::framework::TieBreak;
-pub use crate::queue::{HintAnswer, HintResult, QueueMove, QueueOptions};
+pub use crate::queue::{HintAnswer, HintResult, QueueMove, QueueName, QueueOptions, QueueingStrategy};
 use batch::Batch;
 use cycle::{BindingCycle, Cycle, Suspended};
 use effect::{Effect, EffectId, EffectKind};

@@ -10,5 +10,6 @@ mod gang;
 mod preemption;
 mod rewind;
 mod stepper;
+mod story;
 mod turns;
 mod writes;

@@ -412,6 +412,54 @@ mod tests {
     }
 
     #[test]
+    fn names_are_those_that_the_api_server_takes() {
+        let mut api = SandboxApi::default();
+        let pod = |namespace: &str, name: &str| {
+            format!(
+                "{{apiVersion: v1, kind: Pod, metadata: {{name: '{name}', namespace: '{namespace}'}}, spec: \
+                 {{containers: [{{name: c, image: i}}]}}}}"
+            )
+        };
+        let mut said = |namespace: &str, name: &str| {
+            api.apply_text("test", &pod(namespace, name), Time::ZERO).map_err(|error| error.to_string())
+        };
+        let error = said("default", "A_B").unwrap_err();
+        assert!(
+            error.starts_with(
+                "Pod \"A_B\" is invalid: metadata.name: Invalid value: \"A_B\": a lowercase RFC 1123 subdomain must \
+                 consist of lower case alphanumeric characters, '-' or '.'"
+            ),
+            "{error}"
+        );
+        let error = said("a", "b/c").unwrap_err();
+        assert!(
+            error.starts_with("Pod \"b/c\" is invalid: metadata.name: Invalid value: \"b/c\""),
+            "{error}"
+        );
+        let error = said("a.b", "c").unwrap_err();
+        assert!(
+            error.starts_with(
+                "Pod \"c\" is invalid: metadata.namespace: Invalid value: \"a.b\": a lowercase RFC 1123 label must"
+            ),
+            "{error}"
+        );
+        assert_eq!(said("default", "web.example-1").as_deref(), Ok("pod/web.example-1 created"));
+        let long = "x".repeat(254);
+        assert!(said("default", &long).unwrap_err().ends_with("must be no more than 253 bytes"));
+    }
+
+    #[test]
+    fn many_objects_are_counted_and_the_first_named() {
+        let mut api = SandboxApi::default();
+        let node = |n: usize| format!("{{apiVersion: v1, kind: Node, metadata: {{name: n-{n}}}}}\n---\n");
+        let many: String = (0..1_000).map(node).collect();
+        assert_eq!(
+            api.apply_text("test", &many, Time::ZERO).unwrap(),
+            "node/n-0 created, node/n-1 created, node/n-2 created, node/n-3 created and 996 more; in all 1000 created"
+        );
+    }
+
+    #[test]
     fn a_node_takes_its_pods_with_it() {
         let mut api = sandbox();
         for name in ["x", "y"] {

@@ -64,6 +64,8 @@ pub struct CyclePane {
     area: Rect,
     /// The attempt and the phase that were drawn last.
     shown: Option<(u64, Phase)>,
+    /// The group's cycle and the placement that were unfolded last.
+    unfolded: Option<(u64, usize)>,
 }
 
 impl Default for CyclePane {
@@ -73,7 +75,7 @@ impl Default for CyclePane {
             tree.open(vec![RowId::Phase(phase)]);
         }
         tree.open(vec![RowId::Group]);
-        Self { find: Find::default(), tree, area: Rect::default(), shown: None }
+        Self { find: Find::default(), tree, area: Rect::default(), shown: None, unfolded: None }
     }
 }
 
@@ -81,6 +83,23 @@ impl CyclePane {
     /// With the phases unfolded and nothing selected.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The placement that is being tried is unfolded once, and the one before it folded.
+    fn unfold_new_placement(&mut self, trace: &CycleTrace, cx: &Cx<'_>) {
+        let run = group_of(trace, cx).and_then(|group| Some((group.number, group.schedule_run()?)));
+        let newest = run.and_then(|(number, run)| Some((number, run.placements.len().checked_sub(1)?)));
+        if newest == self.unfolded {
+            return;
+        }
+        let id = |index| vec![RowId::Group, RowId::Placement(index)];
+        if let Some((_, index)) = self.unfolded {
+            self.tree.close(&id(index));
+        }
+        if let Some((_, index)) = newest {
+            self.tree.open(id(index));
+        }
+        self.unfolded = newest;
     }
 
     fn subject(&self, trace: &CycleTrace) -> Option<Subject> {
@@ -182,6 +201,8 @@ impl Pane for CyclePane {
             Action::Open => {
                 return match self.subject(trace) {
                     Some(subject) => Outcome::Request(Request::OpenDetails(subject)),
+                    // What has no page of its own is opened where it stands.
+                    None if self.tree.toggle_selected() => Outcome::Changed,
                     None => Outcome::Ignored,
                 };
             }
@@ -204,8 +225,15 @@ impl Pane for CyclePane {
         if header > 0 {
             render_verdict(Rect { height: 1, ..area }, buf, trace, cx);
         }
+        // Wherever the tree is scrolled to, it is to be seen how the group stands.
+        let group = group_of(trace, cx).filter(|_| area.height > 5);
+        if let Some(group) = group {
+            group::render_standing(Rect { y: area.y + 1, height: 1, ..area }, buf, group, cx);
+        }
+        let header = header + u16::from(group.is_some());
         let (y, height) = (area.y + header, area.height - header);
         self.area = Rect { x: area.x + 1, y, width: area.width - 2, height };
+        self.unfold_new_placement(trace, cx);
         let drawer = TreeDrawer { trace, find: &self.find, width: usize::from(self.area.width), cx };
         let items = drawer.items();
         if items.is_empty() && self.find.is_on() {

@@ -272,7 +272,7 @@ fn columns(width: u16) -> Vec<Column> {
         columns.push(Column::left("bar", Width::Fixed(BAR)));
     }
     if width >= 30 {
-        columns.push(Column::right("time", Width::Fixed(8)));
+        columns.push(Column::right("time", Width::Fixed(9)));
     }
     columns.push(Column::left("edge", Width::Fixed(0)));
     columns

@@ -8,7 +8,6 @@ use crate::explain::{self, CellPoint};
 use crate::framework::Code;
 use crate::framework::preemption::PreemptionEvidence;
 use crate::framework::runtime::PluginVerdict;
-use crate::plugins::names as plugin_names;
 use crate::scheduler::trace::{CycleTrace, NodeVerdict, Phase};
 use crate::tui::panes::log::outcome_text;
 use crate::tui::panes::{CellKind, Cx};
@@ -66,7 +65,7 @@ pub(super) fn cell(page: &mut Page, node: &Str, plugin: &Str, kind: CellKind, cx
         }
     }
     if kind == CellKind::Filter
-        && **plugin == *plugin_names::DYNAMIC_RESOURCES
+        && explain::is_about_devices(plugin)
         && let Some(info) = trace.snapshot.get(node)
     {
         devices::table(page, trace, info, cx);
@@ -333,7 +332,7 @@ pub(super) fn past(page: &mut Page, number: u64, cx: &Cx<'_>) {
     if let Some((attempt, before)) = known {
         let story = explain::attempt_story(attempt, before);
         page.item("try", attempt.attempt.to_string());
-        page.item("woken by", story.why);
+        page.item("brought by", story.why);
         page.item("nodes", story.verdicts);
         if let Some(before) = before {
             page.heading(format!("what differed from attempt {}", before.number));

@@ -179,7 +179,7 @@ fn attempts(page: &mut Page, log: &PodLog, view: &View, cx: &Cx<'_>) {
     }
     page.heading("attempts, and what differed");
     if let Some(wake) = &log.under_way {
-        page.item_in("now", format!("woken by {}", explain::woken_by(wake)), Role::Accent);
+        page.item_in("now", format!("brought about by {}", explain::woken_by(wake)), Role::Accent);
     }
     for (index, attempt) in log.attempts.iter().enumerate().rev() {
         let before = index.checked_sub(1).and_then(|before| log.attempts.get(before));
