@@ -275,7 +275,7 @@ pub fn differences(before: &Attempt, after: &Attempt) -> Vec<String> {
 }
 
 /// The attempt of that number, and the one of the same pod before it.
-pub fn attempt_of<'a>(log: &'a PodLog, number: u64) -> Option<(&'a Attempt, Option<&'a Attempt>)> {
+pub fn attempt_of(log: &PodLog, number: u64) -> Option<(&Attempt, Option<&Attempt>)> {
     let at = log.attempts.iter().position(|attempt| attempt.number == number)?;
     let before = at.checked_sub(1).and_then(|at| log.attempts.get(at));
     log.attempts.get(at).map(|attempt| (attempt.as_ref(), before.map(AsRef::as_ref)))

@@ -252,39 +252,44 @@ pub fn hint_reason(plugin: &str, event: ClusterEvent, result: &HintResult) -> St
 mod tests {
     use super::*;
 
-    fn reason(plugin: &str, resource: EventResource, action: ActionType, result: HintResult) -> String {
-        hint_reason(plugin, ClusterEvent::new(resource, action), &result)
+    fn reason(plugin: &str, resource: EventResource, action: ActionType, result: &HintResult) -> String {
+        hint_reason(plugin, ClusterEvent::new(resource, action), result)
     }
 
     #[test]
     fn a_node_that_comes_is_judged_as_if_it_were_empty() {
-        let add = |result| reason("NodeResourcesFit", EventResource::Node, ActionType::ADD, result);
+        let add =
+            |result: HintResult| reason("NodeResourcesFit", EventResource::Node, ActionType::ADD, &result);
         assert_eq!(add(HintResult::Skip), "even empty the node is too small");
         assert_eq!(add(HintResult::Queue), "the node is large enough when it is empty");
     }
 
     #[test]
     fn who_listens_to_new_nodes_tries_again_after_any_change_of_taints() {
-        let text =
-            reason("NodeResourcesFit", EventResource::Node, ActionType::UPDATE_NODE_TAINT, HintResult::Queue);
+        let text = reason(
+            "NodeResourcesFit",
+            EventResource::Node,
+            ActionType::UPDATE_NODE_TAINT,
+            &HintResult::Queue,
+        );
         assert_eq!(text, "whoever listens to new nodes is told of changed taints, and tries again");
         // TaintToleration looks at the taints itself.
         let text =
-            reason("TaintToleration", EventResource::Node, ActionType::UPDATE_NODE_TAINT, HintResult::Skip);
+            reason("TaintToleration", EventResource::Node, ActionType::UPDATE_NODE_TAINT, &HintResult::Skip);
         assert_eq!(text, "the node repels the pod still, or did not before");
     }
 
     #[test]
     fn a_volume_wakes_every_pod_that_volume_binding_turned_down() {
         let text =
-            reason("VolumeBinding", EventResource::PersistentVolume, ActionType::ADD, HintResult::Queue);
+            reason("VolumeBinding", EventResource::PersistentVolume, ActionType::ADD, &HintResult::Queue);
         assert_eq!(text, "to the plugin every such event is worth a try");
     }
 
     #[test]
     fn a_failed_judgement_is_told_with_its_error() {
         let error = HintResult::Error("expected a Pod, but got nothing".to_owned());
-        let text = reason("NodePorts", EventResource::AssignedPod, ActionType::DELETE, error);
+        let text = reason("NodePorts", EventResource::AssignedPod, ActionType::DELETE, &error);
         assert!(text.ends_with("counts as Queue: expected a Pod, but got nothing"), "{text}");
     }
 

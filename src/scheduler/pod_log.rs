@@ -113,7 +113,29 @@ pub enum VerdictClass {
     Other,
 }
 
+/// Where a verdict stands among the different ones.
+fn place_of(classes: &mut Vec<VerdictClass>, class: VerdictClass) -> usize {
+    if let Some(at) = classes.iter().position(|known| *known == class) {
+        return at;
+    }
+    match classes.len() {
+        CLASSES_MAX => classes.push(VerdictClass::Other),
+        n if n < CLASSES_MAX => classes.push(class),
+        _ => {}
+    }
+    classes.len() - 1
+}
+
 impl VerdictClass {
+    fn of(verdict: &NodeVerdict) -> Self {
+        match verdict {
+            NodeVerdict::Feasible => Self::Feasible,
+            NodeVerdict::Rejected(status) => Self::rejected(status),
+            NodeVerdict::Excluded => Self::Excluded,
+            NodeVerdict::NotEvaluated => Self::NotEvaluated,
+        }
+    }
+
     fn rejected(status: &Status) -> Self {
         Self::Rejected { plugin: status.plugin().into(), reason: status.message().into() }
     }
@@ -123,23 +145,23 @@ impl NodeVerdicts {
     /// From the evidence of an attempt.
     pub fn new(nodes: Arc<[Str]>, filter: &FilterTrace) -> Self {
         let mut classes: Vec<VerdictClass> = Vec::new();
+        // Many nodes share a verdict: its text is made once.
+        let mut seen: Vec<(&NodeVerdict, usize)> = Vec::new();
         let of_node = nodes.iter().zip(&filter.verdicts).map(|(node, verdict)| {
-            let class = match (verdict, filter.by_extenders.get(node)) {
-                (NodeVerdict::Rejected(status), _) | (NodeVerdict::Feasible, Some(status)) => {
-                    VerdictClass::rejected(status)
-                }
-                (NodeVerdict::Feasible, None) => VerdictClass::Feasible,
-                (NodeVerdict::Excluded, _) => VerdictClass::Excluded,
-                (NodeVerdict::NotEvaluated, _) => VerdictClass::NotEvaluated,
+            let by_extender = match verdict {
+                NodeVerdict::Feasible => filter.by_extenders.get(node),
+                _ => None,
             };
-            let at = classes.iter().position(|known| *known == class).unwrap_or_else(|| {
-                match classes.len() {
-                    CLASSES_MAX => classes.push(VerdictClass::Other),
-                    n if n < CLASSES_MAX => classes.push(class),
-                    _ => {}
+            let known = seen.iter().find(|(seen, _)| *seen == verdict).map(|(_, at)| *at);
+            let at = match (by_extender, known) {
+                (Some(status), _) => place_of(&mut classes, VerdictClass::rejected(status)),
+                (None, Some(at)) => at,
+                (None, None) => {
+                    let at = place_of(&mut classes, VerdictClass::of(verdict));
+                    seen.push((verdict, at));
+                    at
                 }
-                classes.len() - 1
-            });
+            };
             u8::try_from(at).unwrap_or(u8::MAX)
         });
         let of_node = of_node.collect();
@@ -332,4 +354,62 @@ fn wake(moves: &VecDeque<PodMove>) -> Option<Wake> {
     });
     let (event, object, answers) = judged.unwrap_or((event, None, Vec::new()));
     Some(Wake { at, event, object, answers })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn filter(verdicts: Vec<NodeVerdict>) -> FilterTrace {
+        FilterTrace {
+            plugins: Vec::new(),
+            skipped: BTreeSet::new(),
+            verdicts,
+            by_extenders: BTreeMap::new(),
+            start_index: 0,
+            n_to_find: 1,
+            node_hint: None,
+            nominated_node: None,
+        }
+    }
+
+    fn names(n: usize) -> Arc<[Str]> {
+        (0..n).map(|n| Str::from(format!("n-{n}"))).collect()
+    }
+
+    fn rejected(reason: &str) -> NodeVerdict {
+        NodeVerdict::Rejected(Status::unschedulable(reason).with_plugin("NodeResourcesFit"))
+    }
+
+    #[test]
+    fn verdicts_are_grouped_and_counted() {
+        let verdicts =
+            vec![NodeVerdict::Feasible, rejected("Insufficient cpu"), rejected("Insufficient cpu")];
+        let kept = NodeVerdicts::new(names(3), &filter(verdicts));
+        assert_eq!(kept.classes.len(), 2);
+        let counts: Vec<usize> = kept.counts().iter().map(|(_, count)| *count).collect();
+        assert_eq!(counts, [2, 1]);
+    }
+
+    #[test]
+    fn what_an_extender_refused_does_not_count_as_fitting() {
+        let mut filter = filter(vec![NodeVerdict::Feasible, NodeVerdict::Feasible]);
+        let status = Status::unschedulable("no licence").with_plugin("Extender");
+        filter.by_extenders.insert("n-1".into(), status);
+        let kept = NodeVerdicts::new(names(2), &filter);
+        let classes: Vec<&VerdictClass> = kept.iter().map(|(_, class)| class).collect();
+        assert_eq!(*classes[0], VerdictClass::Feasible);
+        assert!(matches!(classes[1], VerdictClass::Rejected { plugin, .. } if **plugin == *"Extender"));
+    }
+
+    #[test]
+    fn very_many_verdicts_are_not_told_apart() {
+        let verdicts = (0..1_000).map(|n| rejected(&format!("reason {n}"))).collect();
+        let kept = NodeVerdicts::new(names(1_000), &filter(verdicts));
+        assert_eq!(kept.iter().count(), 1_000);
+        let others = kept.iter().filter(|(_, class)| **class == VerdictClass::Other).count();
+        assert_eq!(others, 1_000 - CLASSES_MAX);
+    }
 }
