@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crate::api::objects::Pod;
 use crate::api::time::human_duration;
-use crate::api::{NamespacedName, Str};
+use crate::api::{NamespacedName, Str, Uid};
+use crate::scheduler::pod_group_trace::MemberVerdict;
 use crate::scheduler::view::{BindingRow, QueueRow, View, WaitingRow};
 
-use super::{listed, names, wakers};
+use super::{group_so_far, listed, member_verdict, names, wakers};
 
 /// Where a pod is.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,8 @@ pub enum PodPlace<'a> {
     Unschedulable(&'a QueueRow),
     /// In the attempt under way.
     InCycle(&'a Arc<Pod>),
+    /// In the cycle of its pod group, while another member is tried.
+    InGroup(&'a Arc<Pod>),
     /// Held at Permit.
     Waiting(&'a WaitingRow),
     /// In its binding cycle.
@@ -33,7 +36,7 @@ impl<'a> PodPlace<'a> {
     pub const fn pod(&self) -> &'a Arc<Pod> {
         match self {
             Self::Active(_, row) | Self::Backoff(row) | Self::Unschedulable(row) => &row.pod,
-            Self::InCycle(pod) | Self::Assigned(pod, _) => pod,
+            Self::InCycle(pod) | Self::InGroup(pod) | Self::Assigned(pod, _) => pod,
             Self::Waiting(row) => &row.pod,
             Self::Binding(row) => &row.pod,
         }
@@ -43,7 +46,11 @@ impl<'a> PodPlace<'a> {
     pub const fn queue_row(&self) -> Option<&'a QueueRow> {
         match self {
             Self::Active(_, row) | Self::Backoff(row) | Self::Unschedulable(row) => Some(row),
-            Self::InCycle(_) | Self::Waiting(_) | Self::Binding(_) | Self::Assigned(..) => None,
+            Self::InCycle(_)
+            | Self::InGroup(_)
+            | Self::Waiting(_)
+            | Self::Binding(_)
+            | Self::Assigned(..) => None,
         }
     }
 }
@@ -70,6 +77,11 @@ pub fn place_of<'a>(view: &'a View, key: &NamespacedName) -> Option<PodPlace<'a>
     let cycle = view.cycle.as_ref().filter(|cycle| !cycle.outcome.is_final());
     if let Some(cycle) = cycle.filter(|cycle| is_it(&cycle.pod_info.pod)) {
         return Some(PodPlace::InCycle(&cycle.pod_info.pod));
+    }
+    let is_member =
+        |uid: &Uid| view.group.as_ref().is_some_and(|group| group.members.iter().any(|m| m.uid == *uid));
+    if let Some(pod) = view.in_flight.iter().find(|pod| is_it(pod)).filter(|pod| is_member(pod.uid())) {
+        return Some(PodPlace::InGroup(pod));
     }
     view.nodes.iter().find_map(|node| {
         let info = node.pods().iter().find(|info| is_it(&info.pod))?;
@@ -99,6 +111,7 @@ pub fn pod_story(view: &View, key: &NamespacedName) -> Option<PodStory> {
                 next: String::from("The next steps decide."),
             }
         }
+        PodPlace::InGroup(_) => in_group(view, key),
         PodPlace::Waiting(row) => waiting(view, row),
         PodPlace::Binding(row) => PodStory {
             headline: format!("It has a place on {} and is being bound: {}.", row.node, row.phase),
@@ -112,6 +125,27 @@ pub fn pod_story(view: &View, key: &NamespacedName) -> Option<PodStory> {
         }
     };
     Some(story)
+}
+
+/// A member of a group whose trial goes on with another one.
+fn in_group(view: &View, key: &NamespacedName) -> PodStory {
+    let Some(group) = &view.group else { return PodStory { headline: String::new(), next: String::new() } };
+    let placement = group.schedule_run().and_then(|run| run.placements.last());
+    let trial = placement.and_then(|placement| placement.members.iter().find(|member| member.pod == *key));
+    let so_far = match (trial.map(|trial| &trial.verdict), placement) {
+        (Some(MemberVerdict::Rejected { message } | MemberVerdict::Error { message }), _) => {
+            format!("it was turned down ({message})")
+        }
+        (Some(verdict), Some(placement)) if !placement.name.is_empty() => {
+            format!("in placement {} it {}", placement.name, member_verdict(verdict))
+        }
+        (Some(verdict), _) => format!("it {}", member_verdict(verdict)),
+        (None, _) => String::from("its turn has not come"),
+    };
+    PodStory {
+        headline: format!("It is tried together with its group {}: {so_far}.", group.group),
+        next: format!("The group: {}.", group_so_far(group)),
+    }
 }
 
 fn active(view: &View, position: usize, row: &QueueRow) -> PodStory {

@@ -191,6 +191,8 @@ pub struct View {
     pub waiting: Vec<WaitingRow>,
     /// Binding cycles.
     pub binding: Vec<BindingRow>,
+    /// The pods whose attempts are not over, in the order in which they were popped.
+    pub in_flight: Vec<Arc<Pod>>,
     /// The nodes with their pods, as the cache has them, by name.
     pub nodes: Vec<Arc<NodeInfo>>,
     /// The attempt under way, or the last one.

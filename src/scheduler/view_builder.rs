@@ -75,6 +75,7 @@ impl Scheduler {
             unschedulable_pods,
             waiting,
             binding,
+            in_flight: pending.in_flight.iter().map(|in_flight| Arc::clone(&in_flight.pod)).collect(),
             nodes,
             cycle: self.current_trace(),
             group: self.group_trace(),

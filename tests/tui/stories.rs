@@ -211,3 +211,19 @@ fn the_title_of_the_nodes_counts_what_the_filter_shows() {
     let text = nodes.text();
     assert!(text.lines().next().unwrap_or_default().contains("nodes 2 of 3"), "{text}");
 }
+
+#[test]
+fn a_member_that_is_not_tried_right_now_says_how_its_group_stands() {
+    let mut simulator = gang();
+    let details = |simulator: &Simulator, name: &str| {
+        let mut screen = screen(DetailsPane::new(), simulator, 90, 12).selecting(pod_subject(name));
+        screen.text()
+    };
+    while simulator.scheduler().view().cycle.is_none_or(|cycle| cycle.pod_key().name.as_ref() != "w1") {
+        assert!(simulator.step_phase());
+    }
+    let text = details(&simulator, "w0");
+    let line = "It is tried together with its group default/train: in placement east it fits on a, waits for";
+    assert!(text.contains(&line[..80]), "{text}");
+    assert!(details(&simulator, "w3").contains("its turn has not come"), "{}", details(&simulator, "w3"));
+}

@@ -337,7 +337,8 @@ pub(super) fn past(page: &mut Page, number: u64, cx: &Cx<'_>) {
         if let Some(before) = before {
             page.heading(format!("what differed from attempt {}", before.number));
             for difference in story.differences {
-                page.text(difference, Role::Winner);
+                let role = if difference.ends_with("-> fits") { Role::Winner } else { Role::Accent };
+                page.text(difference, role);
             }
         }
     }

@@ -195,7 +195,8 @@ fn attempts(page: &mut Page, log: &PodLog, view: &View, cx: &Cx<'_>) {
         page.note(format!("by {}", story.why), Role::Muted);
         page.note(story.verdicts, Role::Text);
         for difference in story.differences {
-            page.note(format!("{} {difference}", cx.glyphs.next), Role::Winner);
+            let role = if difference.ends_with("-> fits") { Role::Winner } else { Role::Accent };
+            page.note(format!("{} {difference}", cx.glyphs.next), role);
         }
     }
     if log.n_older_attempts > 0 {
