@@ -28,7 +28,7 @@
 //! | [`plugins`] | one file or folder per in-tree plugin, under its upstream name |
 //! | [`queue`] | activeQ, backoffQ, unschedulablePods, pods in flight, the nominator |
 //! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
-//! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption, trace, view |
+//! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption; for people the trace of an attempt, the log of a pod, the view |
 //! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
 //! | [`driver`] | clocks, threads and I/O around the core: the sandbox with its in-memory API, the stepper, the session |
 //! | [`explain`] | sentences and arithmetic made from traces and views |

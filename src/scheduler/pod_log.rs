@@ -239,10 +239,8 @@ impl PodLogs {
         let log = self.log_mut(&pod);
         let last = log.attempts.back().and_then(|attempt| attempt.verdicts.as_ref());
         let is_as_last = last.is_some() && last == verdicts.as_ref();
-        let n_bytes = match &verdicts {
-            Some(verdicts) if !is_as_last => verdicts.of_node.len(),
-            _ => 0,
-        };
+        // What is shared counts for each attempt: less is kept than could be, never more.
+        let n_bytes = verdicts.as_ref().map_or(0, |verdicts| verdicts.of_node.len());
         let attempt = Attempt {
             number: trace.number,
             started: trace.started,
@@ -299,11 +297,19 @@ impl PodLogs {
     }
 
     fn drop_old_verdicts(&mut self) {
-        let too_many = self.logs.len().saturating_mul(ATTEMPTS_MAX);
-        while self.n_verdict_bytes > VERDICT_BYTES_MAX || self.verdicts.len() > too_many {
+        // Of pods that are gone and of attempts that were let go nothing is left to drop.
+        if self.verdicts.len() > 2 * ATTEMPTS_MAX * self.logs.len() {
+            let logs = Arc::clone(&self.logs);
+            let is_kept = |pod: &NamespacedName, number: u64| {
+                logs.get(pod).is_some_and(|log| log.attempts.iter().any(|attempt| attempt.number == number))
+            };
+            self.verdicts.retain(|(pod, number, _)| is_kept(pod, *number));
+            self.n_verdict_bytes = self.verdicts.iter().map(|(.., n_bytes)| n_bytes).sum();
+        }
+        while self.n_verdict_bytes > VERDICT_BYTES_MAX {
             let Some((pod, number, n_bytes)) = self.verdicts.pop_front() else { return };
             self.n_verdict_bytes -= n_bytes;
-            if self.n_verdict_bytes + n_bytes <= VERDICT_BYTES_MAX || !self.logs.contains_key(&pod) {
+            if !self.logs.contains_key(&pod) {
                 continue;
             }
             let log = self.log_mut(&pod);
