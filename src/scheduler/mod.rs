@@ -526,7 +526,8 @@ impl Scheduler {
                 QueueMove::Entered { pod, queue, event } => {
                     (pod.clone(), format!("to {} by {}", queue_name(*queue), event.label()))
                 }
-                QueueMove::Judged { pod, event, answers, strategy, .. } => {
+                QueueMove::Judged { pod, event, object, answers, strategy, .. } => {
+                    let object = object.as_ref().map(|object| format!(" {object}")).unwrap_or_default();
                     let answers: Vec<String> = answers
                         .iter()
                         .map(|answer| match &answer.result {
@@ -535,7 +536,8 @@ impl Scheduler {
                             HintResult::Error(error) => format!("{} Queue ({error})", answer.plugin),
                         })
                         .collect();
-                    (pod.clone(), format!("{}: {} => {strategy}", event.label(), answers.join(", ")))
+                    let (event, answers) = (event.label(), answers.join(", "));
+                    (pod.clone(), format!("{event}{object}: {answers} => {strategy}"))
                 }
             };
             if self.world.objects.pods.contains_key(&pod) && self.options.is_tracing {

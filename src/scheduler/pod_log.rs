@@ -236,30 +236,38 @@ impl PodLogs {
             return;
         }
         let verdicts = trace.filter.as_ref().map(|filter| NodeVerdicts::new(self.nodes_of(trace), filter));
-        let log = self.log_mut(&pod);
-        let last = log.attempts.back().and_then(|attempt| attempt.verdicts.as_ref());
-        let is_as_last = last.is_some() && last == verdicts.as_ref();
-        // What is shared counts for each attempt: less is kept than could be, never more.
-        let n_bytes = verdicts.as_ref().map_or(0, |verdicts| verdicts.of_node.len());
+        let woken_by = self.log_mut(&pod).under_way.take();
         let attempt = Attempt {
             number: trace.number,
             started: trace.started,
             attempt: trace.attempt,
             popped_from: trace.popped_from,
-            woken_by: log.under_way.take(),
+            woken_by,
             outcome: trace.outcome.clone(),
-            verdicts: if is_as_last { last.cloned() } else { verdicts },
+            verdicts,
         };
+        self.keep(&pod, attempt);
+        if matches!(trace.outcome, CycleOutcome::Bound { .. }) {
+            self.log_mut(&pod).moves.clear();
+            self.keep_bound(pod);
+        }
+    }
+
+    fn keep(&mut self, pod: &NamespacedName, mut attempt: Attempt) {
+        let number = attempt.number;
+        // What is shared counts for each attempt: less is kept than could be, never more.
+        let n_bytes = attempt.verdicts.as_ref().map_or(0, |verdicts| verdicts.of_node.len());
+        let log = self.log_mut(pod);
+        let last = log.attempts.back().and_then(|last| last.verdicts.as_ref());
+        if let Some(last) = last.filter(|last| attempt.verdicts.as_ref() == Some(*last)) {
+            attempt.verdicts = Some(last.clone());
+        }
         log.attempts.push_back(Arc::new(attempt));
         if log.attempts.len() > ATTEMPTS_MAX {
             log.attempts.pop_front();
             log.n_older_attempts += 1;
         }
-        if matches!(trace.outcome, CycleOutcome::Bound { .. }) {
-            log.moves.clear();
-            self.keep_bound(pod.clone());
-        }
-        self.verdicts.push_back((pod, trace.number, n_bytes));
+        self.verdicts.push_back((pod.clone(), number, n_bytes));
         self.n_verdict_bytes += n_bytes;
         self.drop_old_verdicts();
     }
@@ -417,5 +425,35 @@ mod tests {
         assert_eq!(kept.iter().count(), 1_000);
         let others = kept.iter().filter(|(_, class)| **class == VerdictClass::Other).count();
         assert_eq!(others, 1_000 - CLASSES_MAX);
+    }
+
+    #[test]
+    fn on_five_thousand_nodes_the_verdicts_of_all_pods_together_stay_within_bounds() {
+        let (nodes, mut logs) = (names(5_000), PodLogs::default());
+        let pod = |n: u64| NamespacedName::new("default", format!("p-{n}"));
+        let outcome = || CycleOutcome::Error { message: String::new() };
+        // Each attempt of a pod differs from the one before it.
+        for number in 0..6_000 {
+            let verdicts = vec![rejected(&format!("reason {number}")); 5_000];
+            let attempt = Attempt {
+                number,
+                started: Time::ZERO,
+                attempt: 1,
+                popped_from: PoppedFrom::ActiveQ,
+                woken_by: None,
+                outcome: outcome(),
+                verdicts: Some(NodeVerdicts::new(Arc::clone(&nodes), &filter(verdicts))),
+            };
+            logs.keep(&pod(number % 2_000), attempt);
+        }
+        let kept = logs.logs.values().flat_map(|log| &log.attempts);
+        let kept: Vec<_> =
+            kept.filter_map(|attempt| Some((attempt.number, attempt.verdicts.as_ref()?))).collect();
+        let n_bytes: usize = kept.iter().map(|(_, verdicts)| verdicts.of_node.len()).sum();
+        assert!(n_bytes <= VERDICT_BYTES_MAX, "{n_bytes}");
+        assert_eq!(kept.len(), VERDICT_BYTES_MAX / 5_000);
+        // The newest ones are there.
+        let oldest = kept.iter().map(|(number, _)| *number).min();
+        assert_eq!(oldest, Some(6_000 - u64::try_from(kept.len()).unwrap_or_default()));
     }
 }
