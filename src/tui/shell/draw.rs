@@ -23,7 +23,10 @@ impl Shell {
         buf.set_style(screen, self.look.theme.style(Role::Screen));
         self.drawn = Drawn::default();
         self.world.shown.clear();
-        match layout::layout(screen, &self.focus.arrangement) {
+        // A recording has its strip wherever there is room.
+        let has_strip = self.world.view.known.replay.is_some();
+        let arrangement = layout::Arrangement { has_strip, ..self.focus.arrangement };
+        match layout::layout(screen, &arrangement) {
             Layout::TooSmall => self.draw_too_small(screen, buf),
             Layout::Panes { status, tabs, panes, footer } => {
                 self.world.shown.extend(panes.iter().map(|(id, _)| *id));
