@@ -381,7 +381,9 @@ fn spawn(stepper: Stepper, source: Str, mut scan: Option<Scan>) -> std::io::Resu
 }
 
 /// How often what was found out about a recording is taken.
-const SCAN_INTERVAL: Duration = Duration::from_millis(20);
+const SCAN_INTERVAL: Duration = Duration::from_millis(40);
+/// How often it is shown how far that has come.
+const SCAN_VIEW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Whether nothing more will be found out.
 fn is_over(answer: TryRecvError) -> bool {
@@ -438,8 +440,11 @@ fn run(
             *scan = None;
         }
         n_told = tell_of_deeds(stepper.simulator(), n_told);
-        let is_paused = stepper.run_state() == RunState::Paused;
-        if has_command || is_paused || last_view.elapsed() >= VIEW_INTERVAL {
+        // While the recording is looked through, the clock of that is what wakes a paused session.
+        let is_paused = stepper.run_state() == RunState::Paused
+            && (scan.is_none() || last_view.elapsed() >= SCAN_VIEW_INTERVAL);
+        let is_due = stepper.run_state() != RunState::Paused && last_view.elapsed() >= VIEW_INTERVAL;
+        if has_command || is_paused || is_due {
             last_view = Instant::now();
             views.send_replace(Arc::new(session_view(stepper, source, None)));
         }

@@ -5,3 +5,4 @@ pub mod console;
 pub mod fixture;
 mod harness;
 mod panes;
+mod timeline;

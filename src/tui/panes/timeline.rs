@@ -52,7 +52,11 @@ impl TimelinePane {
     }
 
     fn axis(&self, timeline: &Timeline) -> Axis {
-        self.axis.unwrap_or(if timeline.end - timeline.begin < TIME_MIN { Axis::Order } else { Axis::Time })
+        self.axis.unwrap_or(if timeline.end.saturating_sub(timeline.begin) < TIME_MIN {
+            Axis::Order
+        } else {
+            Axis::Time
+        })
     }
 
     fn marks<'t>(&self, timeline: &'t Timeline) -> Vec<&'t TimelineMark> {
@@ -209,7 +213,7 @@ impl Columns<'_> {
         let mut columns = vec![Bin::default(); self.width];
         let (bins, whole) = match self.axis {
             Axis::Order => (&self.timeline.by_order, self.timeline.n as u128),
-            Axis::Time => (&self.timeline.by_time, (self.timeline.end - self.timeline.begin).as_nanos() + 1),
+            Axis::Time => (&self.timeline.by_time, self.time()),
         };
         let per_bin = match self.axis {
             Axis::Order => self.timeline.per_bin as u128,
@@ -224,6 +228,11 @@ impl Columns<'_> {
         columns
     }
 
+    /// Nanoseconds of the whole strip.
+    fn time(&self) -> u128 {
+        self.timeline.end.saturating_sub(self.timeline.begin).as_nanos() + 1
+    }
+
     fn scaled(&self, at: u128, whole: u128) -> usize {
         let column = at * self.width as u128 / whole.max(1);
         usize::try_from(column).unwrap_or(usize::MAX).min(self.width.saturating_sub(1))
@@ -235,8 +244,7 @@ impl Columns<'_> {
             Axis::Order => self.scaled(position.saturating_sub(1) as u128, self.timeline.n as u128),
             Axis::Time => {
                 let begin = self.timeline.begin.min(elapsed);
-                let whole = (self.timeline.end - self.timeline.begin).as_nanos() + 1;
-                self.scaled((elapsed - begin).as_nanos(), whole)
+                self.scaled((elapsed - begin).as_nanos(), self.time())
             }
         }
     }
@@ -250,7 +258,10 @@ impl Columns<'_> {
         match self.axis {
             _ if self.timeline.n_known >= self.timeline.n => self.width,
             Axis::Order => self.scaled(self.timeline.n_known as u128, self.timeline.n as u128),
-            Axis::Time => self.timeline.by_time.len() * self.width / self.width.max(1),
+            Axis::Time => {
+                let known = self.timeline.time_per_bin.as_nanos() * self.timeline.by_time.len() as u128;
+                self.scaled(known, self.time())
+            }
         }
     }
 }
