@@ -24,7 +24,7 @@ use schedscope::plugins::registry::in_tree_registry;
 fn memory(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(field));
-    line.and_then(|rest| rest.split_whitespace().nth(0)?.parse().ok()).unwrap_or(0)
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut rewind = Rewind::of_recording(&recorded, &registry, HistoryLimits::default())?;
     println!("opened after {:?}, {} MiB", started.elapsed(), memory("VmRSS:") >> 10);
     let fresh = recorded.history(&registry, HistoryLimits::default())?.machine().clone();
-    let scan = Scan::start(fresh, recorded.ways.clone())?;
+    let scan = Scan::start(fresh, recorded.ways)?;
     let mut n_diverged = 0;
     while let Some(news) = scan.next() {
         n_diverged += usize::from(matches!(news, News::Diverged { .. }));

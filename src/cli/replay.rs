@@ -16,7 +16,7 @@ use crate::driver::replay::bundled::{self, BUNDLED, Bundled};
 use crate::driver::session::spawn_replay;
 use crate::plugins::registry::in_tree_registry;
 use crate::recording::{CheckReport, Divergence, ReadError, ReplayError, check};
-use crate::tui::{self, ExitReason, terminal};
+use crate::tui::{self, ExitReason, TuiError, terminal};
 
 /// The version of the JSON form.
 const SCHEMA: &str = "schedscope.dev/replay-check/v1";
@@ -90,15 +90,25 @@ fn list() -> String {
 fn show(args: &ConsoleArgs, recorded: &Recorded) -> anyhow::Result<u8> {
     // Everything that can be wrong is found before the terminal is touched.
     let options = console::options(args)?;
-    terminal::check().map_err(|error| console::explain(&error))?;
+    terminal::check().map_err(|error| explain(&error))?;
     let session = recorded.open().and_then(RecordedSession::read).with_context(|| recorded.name())?;
     console::start_log(args, &options.log)?;
     let source = Str::from(recorded.name());
     let handle = spawn_replay(&session, &in_tree_registry(), source).with_context(|| recorded.name())?;
     drop(session);
-    match tui::run(handle, options).map_err(|error| console::explain(&error))? {
+    match tui::run(handle, options).map_err(|error| explain(&error))? {
         ExitReason::Quit | ExitReason::TerminalGone => Ok(exit::OK),
         ExitReason::Signal(number) => Ok(exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))),
+    }
+}
+
+/// An error of the console with what a person can do about it.
+fn explain(error: &TuiError) -> anyhow::Error {
+    match error {
+        TuiError::NotATerminal | TuiError::DumbTerminal => {
+            anyhow::anyhow!("{error}; `schedscope replay --check` compares without a screen")
+        }
+        TuiError::Keymap(_) | TuiError::Io(_) => console::explain(error),
     }
 }
 
@@ -114,7 +124,7 @@ fn compare(args: &ReplayArgs, recorded: &Recorded) -> anyhow::Result<u8> {
         Err(ReplayError::Read(ReadError::Damaged { .. })) => (exit::DAMAGED, "damaged"),
         Err(ReplayError::Header(_) | ReplayError::Read(_)) => (exit::WRONG, "unreadable"),
     };
-    let file = recorded.name();
+    let file = args.file.as_deref().unwrap_or(Path::new("")).display();
     if let Err(error) = &outcome {
         tell(&format!("{file}: {error}"));
     }

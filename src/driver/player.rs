@@ -78,23 +78,23 @@ impl Stepper {
     }
 
     /// Goes to a place in what is known.
-    pub(super) fn seek(&mut self, to: SeekTo) {
+    pub(super) fn seek(&mut self, to: &SeekTo) {
         self.run_state = RunState::Paused;
-        if let SeekTo::Next(wanted) | SeekTo::Previous(wanted) = &to
+        if let SeekTo::Next(wanted) | SeekTo::Previous(wanted) = to
             && *wanted != Wanted::Mark
         {
             self.last_seek = Some(wanted.clone());
         }
-        match self.rewind.seek_to(&to) {
+        match self.rewind.seek_to(to) {
             Found::There(Some(said)) => self.say(NoticeLevel::Info, said),
             Found::There(None) => {}
             Found::Nothing => {
-                let said = nothing_found(&to);
+                let said = nothing_found(to);
                 self.say(NoticeLevel::Info, said);
             }
             Found::NotYet(percent) => {
                 let said =
-                    format!("{} in the {percent} % that were looked through so far", nothing_found(&to));
+                    format!("{} in the {percent} % that were looked through so far", nothing_found(to));
                 self.say(NoticeLevel::Info, said);
             }
         }
@@ -103,8 +103,8 @@ impl Stepper {
     /// Looks for the same again.
     pub(super) fn seek_again(&mut self, is_back: bool) {
         match self.last_seek.clone() {
-            Some(wanted) if is_back => self.seek(SeekTo::Previous(wanted)),
-            Some(wanted) => self.seek(SeekTo::Next(wanted)),
+            Some(wanted) if is_back => self.seek(&SeekTo::Previous(wanted)),
+            Some(wanted) => self.seek(&SeekTo::Next(wanted)),
             None => self.say(NoticeLevel::Info, "nothing was looked for yet: write :search TEXT"),
         }
     }

@@ -116,7 +116,7 @@ impl Stepper {
             SessionCommand::ToEnd => self.go_to_end(),
             SessionCommand::ToElapsed(elapsed) => self.go_to_elapsed(elapsed),
             SessionCommand::ToBranch(branch) => self.go_to_branch(branch),
-            SessionCommand::Seek(to) => self.seek(to),
+            SessionCommand::Seek(to) => self.seek(&to),
             SessionCommand::SeekAgain { is_back } => self.seek_again(is_back),
             SessionCommand::Leave => self.leave_recording(),
             SessionCommand::Mark(name) => self.mark(&name),

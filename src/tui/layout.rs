@@ -113,7 +113,7 @@ impl Shape {
 /// The timeline below the rest.
 fn with_strip(body: Rect, rest: impl FnOnce(Rect) -> Vec<(PaneId, Rect)>) -> Vec<(PaneId, Rect)> {
     /// Rows with the frame.
-    const STRIP: u16 = 6;
+    const STRIP: u16 = 8;
     let strip = Rect { y: body.bottom() - STRIP, height: STRIP, ..body };
     let mut panes = rest(Rect { height: body.height - STRIP, ..body });
     panes.push((PaneId::Timeline, strip));

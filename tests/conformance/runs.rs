@@ -1,6 +1,6 @@
 //! Scripts: what the scheduler does step by step must be what kube-scheduler does, line for line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use schedscope::driver::conformance::run::test_plugins;
 use schedscope::driver::conformance::{CaseSources, run};
 use schedscope::driver::recorder::{Recorder, RecorderOptions};
 use schedscope::plugins::registry::in_tree_registry;
-use schedscope::recording::{CheckReport, Header, check};
+use schedscope::recording::{CheckReport, Header, Slim, check};
 use schedscope::scheduler::SchedulerOptions;
 
 use super::{Files, archive};
@@ -57,7 +57,10 @@ fn a_recording_of_any_script_is_replayed_as_it_was() {
         let mut recorder = None;
         let mut record = |config: &SchedulerConfig, options: &SchedulerOptions, start: Time| {
             let header = Header::new(config, options, start, name).unwrap();
-            let recorder_options = RecorderOptions { digest_interval_min: 16, ..RecorderOptions::default() };
+            // What the test plugins do is told by annotations; these are recorded as they are.
+            let slim = Slim { kept_annotations: test_annotations(files) };
+            let recorder_options =
+                RecorderOptions { digest_interval_min: 16, slim, ..RecorderOptions::default() };
             let (begun, tap) = Recorder::start(Box::new(bytes.clone()), &header, recorder_options).unwrap();
             recorder = Some(begun);
             Some(tap)
@@ -76,6 +79,15 @@ fn a_recording_of_any_script_is_replayed_as_it_was() {
         n_inputs += report.inputs;
     }
     assert!(n_inputs > 5_000, "{n_inputs}");
+}
+
+/// The annotations of test plugins that the files of a script name.
+fn test_annotations(files: &Files) -> BTreeSet<String> {
+    const PREFIX: &str = "test.schedscope.dev/";
+    let ends = |c: char| !(c.is_ascii_alphanumeric() || c == '-');
+    let names =
+        files.values().flat_map(|text| text.match_indices(PREFIX).map(|(at, _)| &text[at + PREFIX.len()..]));
+    names.map(|rest| format!("{PREFIX}{}", &rest[..rest.find(ends).unwrap_or(rest.len())])).collect()
 }
 
 /// A sink that can be looked at.

@@ -28,7 +28,7 @@ pub fn stepper_on(bytes: &[u8], is_scanned: bool) -> Stepper {
     let mut rewind = Rewind::of_recording(&session, &registry, HistoryLimits::default()).unwrap();
     if is_scanned {
         let fresh = session.history(&registry, HistoryLimits::default()).unwrap().machine().clone();
-        let scan = Scan::start(fresh, session.ways.clone()).unwrap();
+        let scan = Scan::start(fresh, session.ways).unwrap();
         while let Some(news) = scan.next() {
             rewind.take_news(news);
         }
@@ -395,7 +395,7 @@ fn the_scan_finds_the_difference_ahead_of_the_person() {
     let session = RecordedSession::read(&*other).unwrap();
     let fresh: Simulator =
         session.history(&in_tree_registry(), HistoryLimits::default()).unwrap().machine().clone();
-    let scan = Scan::start(fresh, session.ways.clone()).unwrap();
+    let scan = Scan::start(fresh, session.ways).unwrap();
     let news: Vec<News> = std::iter::from_fn(|| scan.next()).collect();
     assert!(matches!(news.last(), Some(News::Diverged { .. })), "{:?}", news.last());
 }

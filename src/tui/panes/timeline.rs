@@ -24,6 +24,8 @@ use crate::tui::widgets::{frame, text};
 const TIME_MIN: Duration = Duration::from_secs(1);
 /// Rows of the strip.
 const STRIP: u16 = 3;
+/// Where there are no more rows below it, the nearest marker is all that is shown there.
+const NEAREST: u16 = 4;
 
 /// What the strip runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,13 +191,22 @@ impl TimelinePane {
         let place =
             timeline.marks.iter().filter(|mark| mark.position <= here).map(|mark| mark.position).max();
         let Some(place) = place else { return };
-        let mut x = area.x;
+        let width = usize::from(area.width);
+        let mut lines: Vec<(String, Role)> = Vec::new();
         for mark in timeline.marks.iter().filter(|mark| mark.position == place) {
             let role = if mark.is_note { Role::Text } else { Role::Strong };
-            let end = if mark.is_note { " " } else { ": " };
-            let room = area.right().saturating_sub(x);
-            let said = format!("{}{end}", mark.text);
-            x = text::put(buf, x, area.y, room, &said, cx.theme.style(role), cx.glyphs);
+            lines.extend(text::wrap(&mark.text, width).into_iter().map(|line| (line, role)));
+        }
+        // A name that is alone in a line that the note would need stands before it.
+        let room = usize::from(area.height);
+        if lines.len() > room && lines.len() > 1 {
+            let (name, _) = lines.remove(0);
+            if let Some((first, _)) = lines.first_mut() {
+                *first = format!("{name}: {first}");
+            }
+        }
+        for (row, (line, role)) in (0..area.height).zip(lines) {
+            text::put(buf, area.x, area.y + row, area.width, &line, cx.theme.style(role), cx.glyphs);
         }
     }
 }
@@ -369,6 +380,9 @@ impl Pane for TimelinePane {
         let inside = Rect { x: area.x + 1.min(area.width), width: area.width.saturating_sub(2), ..area };
         self.strip = Rect { height: inside.height.min(STRIP), ..inside };
         self.list = Rect { y: area.y + self.strip.height, height: area.height - self.strip.height, ..area };
+        if inside.width == 0 {
+            return;
+        }
         if cx.view.known.timeline.n == 0 {
             frame::empty(area, buf, "Nothing has happened yet: the first step begins the past.", cx);
             return;
@@ -376,7 +390,9 @@ impl Pane for TimelinePane {
         self.draw_strip(self.strip, buf, cx);
         match self.list.height {
             0 => {}
-            1 => self.draw_nearest(Rect { y: self.list.y, height: 1, ..inside }, buf, cx),
+            1..=NEAREST => {
+                self.draw_nearest(Rect { y: self.list.y, height: self.list.height, ..inside }, buf, cx);
+            }
             _ => self.draw_list(self.list, buf, cx),
         }
     }
