@@ -30,7 +30,7 @@
 //! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
 //! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption; for people the trace of an attempt, the log of a pod, the view |
 //! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
-//! | [`driver`] | clocks, threads and I/O around the core: the sandbox with its in-memory API, the stepper, the session |
+//! | [`driver`] | clocks, threads and I/O around the core: the sandbox with its in-memory API, recordings that are played, history with checkpoints, the stepper, the session |
 //! | [`explain`] | sentences and arithmetic made from traces and views |
 //! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal |
 //! | [`cli`] | the command line, one file per subcommand |
@@ -60,7 +60,8 @@
 //! 10. Layout and drawing never panic, whatever the size: the property tests in `tui`.
 //! 11. A recording holds everything that decides: its replay is the session, decision by decision and state by state:
 //!     `recordings::replay`. What was written is read as it was (`recordings::round_trip`), and what was damaged is
-//!     found (`recordings::damage`).
+//!     found (`recordings::damage`). Every moment of a recording is the same again, from whichever side it is come to:
+//!     `recordings::player::every_moment_of_a_random_session_is_the_same_from_both_sides`.
 //! 12. What the scheduler does not read never reaches a recording: `recordings::privacy`.
 
 // What is written against this library from outside can be part of it, too.

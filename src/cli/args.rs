@@ -27,7 +27,7 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// Schedules a cluster from files until nothing moves, and prints where each pod went
     Run(RunArgs),
-    /// Plays a recording and compares every decision
+    /// Opens the console on a recording, or plays it without a screen and compares every decision
     Replay(ReplayArgs),
     /// Compares two recordings: which pods landed elsewhere and why, what each node got, how long pods waited
     Diff(DiffArgs),
@@ -137,20 +137,23 @@ pub struct RedactArgs {
 /// `schedscope replay`.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 every decision and every state is as recorded; 1 so it is up to where the \
+    after_help = "Exit codes of --check: 0 every decision and every state is as recorded; 1 so it is up to where the \
                         recording was cut off; 2 the file cannot be read, is no recording, or needs another version; \
                         3 the replay differs; 4 the recording is damaged."
 )]
 pub struct ReplayArgs {
     /// Plays it without a screen and compares every decision and every state
-    #[arg(long, required = true)]
+    #[arg(long)]
     pub check: bool,
     /// How the result is printed
-    #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
+    #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table, requires = "check")]
     pub output: OutputFormat,
-    /// The recording
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    /// The recording: a file, or the name of one that comes with the program; without it those are listed
+    #[arg(value_name = "FILE|NAME")]
+    pub file: Option<PathBuf>,
+    /// How the console looks.
+    #[command(flatten)]
+    pub console: ConsoleArgs,
 }
 
 /// `schedscope config`.

@@ -11,6 +11,7 @@ use crate::api::manifest::load;
 use crate::api::time::human_duration;
 use crate::api::{Duration, Str, Time};
 use crate::config::{Gate, SchedulerConfig};
+use crate::driver::desk::Desk;
 use crate::driver::extender::HttpTransport;
 use crate::driver::recorder::{Recorder, RecorderOptions, RecordingTap};
 use crate::driver::sandbox::api::SandboxApi;
@@ -21,7 +22,7 @@ use crate::driver::sandbox::simulator::Simulator;
 use crate::framework::extender::Extender;
 use crate::framework::runtime::build_profiles;
 use crate::plugins::registry::in_tree_registry;
-use crate::recording::{Compression, Header, Slim};
+use crate::recording::{Compression, Header, HeaderError, Slim};
 use crate::scheduler::{QueueOptions, SchedulerOptions};
 
 /// Where simulated time begins: a round date, so that two runs of one cluster are alike.
@@ -37,6 +38,8 @@ pub(super) struct Setup {
     pub notes: Vec<String>,
     /// The recording, if there is to be one.
     pub recorder: Option<Recording>,
+    /// What recordings are made with while the console is open.
+    pub desk: Option<Desk>,
 }
 
 /// What a sandbox is for.
@@ -105,13 +108,21 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
         is_tracing: purpose == Purpose::Console,
         ..SchedulerOptions::default()
     };
-    let (recorder, tap) = start_recording(record, &configuration, &options, &name, purpose)?.unzip();
+    let header = Header::new(&configuration, &options, START, &name);
+    let (recorder, tap) = start_recording(record, &header, purpose)?.unzip();
+    let (tap, desk) = match (purpose, header) {
+        (Purpose::Console, Ok(header)) => {
+            let tap = tap.map_or_else(RecordingTap::in_memory, RecordingTap::with_memory);
+            (Some(tap), Some(Desk::new(header, slim(record), record.file.as_deref())))
+        }
+        (Purpose::Console | Purpose::Result, _) => (tap, None),
+    };
     let controllers = controllers(args)?;
     let mut simulator = simulator(&configuration, options, api, tap)?;
     if let Some(controllers) = controllers {
         simulator = simulator.with_controllers(controllers);
     }
-    Ok(Setup { simulator, source: name, notes, recorder })
+    Ok(Setup { simulator, source: name, notes, recorder, desk })
 }
 
 /// The configuration that the arguments name, for the plugins that are there.
@@ -155,22 +166,25 @@ fn configuration_notes(configuration: &SchedulerConfig) -> Vec<String> {
 /// Begins the recording, if one is wanted.
 fn start_recording(
     args: &RecordArgs,
-    configuration: &SchedulerConfig,
-    options: &SchedulerOptions,
-    source: &str,
+    header: &Result<Header, HeaderError>,
     purpose: Purpose,
 ) -> anyhow::Result<Option<(Recording, RecordingTap)>> {
     let Some(file) = &args.file else { return Ok(None) };
-    let header = Header::new(configuration, options, START, source).context("recording")?;
+    let header = header.as_ref().map_err(|error| anyhow::anyhow!("recording: {error}"))?;
     let recorder_options = RecorderOptions {
         compression: Compression::of_name(&file.to_string_lossy()),
-        slim: Slim { kept_annotations: args.annotations.iter().cloned().collect() },
+        slim: slim(args),
         ends_program_on_signal: purpose == Purpose::Result,
         redact_with: args.redact.then(in_tree_registry),
         ..RecorderOptions::default()
     };
-    let (recorder, tap) = Recorder::create(file, &header, recorder_options)?;
+    let (recorder, tap) = Recorder::create(file, header, recorder_options)?;
     Ok(Some((Recording { recorder, file: file.clone() }, tap)))
+}
+
+/// What is kept of objects.
+fn slim(args: &RecordArgs) -> Slim {
+    Slim { kept_annotations: args.annotations.iter().cloned().collect() }
 }
 
 fn simulator(

@@ -1,11 +1,17 @@
 //! What stands between the core and the world: clocks, threads and I/O.
 
 pub mod conformance;
+pub mod desk;
 pub mod extender;
 pub mod history;
+pub mod player;
 pub mod recorder;
+pub mod replay;
 pub mod rewind;
 pub mod runner;
 pub mod sandbox;
+pub mod seek;
 pub mod session;
 pub mod stepper;
+pub mod tap;
+pub mod timeline;

@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -18,17 +18,16 @@ use std::time::{Duration, Instant};
 use crate::api::Time;
 use crate::framework::extender::ExtenderAnswer;
 use crate::framework::runtime::Registry;
-use crate::recording::{
-    Compression, Header, HeaderError, LiveRedaction, RecordingWriter, Slim, decisions_check,
-};
-use crate::scheduler::Scheduler;
+use crate::recording::{Compression, Header, HeaderError, LiveRedaction, RecordingWriter, Slim};
 use crate::scheduler::effect::Effect;
 use crate::scheduler::input::Input;
+
+pub use super::tap::RecordingTap;
 
 /// Inputs that wait to be written, at the most.
 const QUEUE_LEN: usize = 4096;
 /// Bytes of extenders' answers that wait to be written, at the most, but for one answer.
-const QUEUE_BYTES: u64 = 64 << 20;
+pub(super) const QUEUE_BYTES: u64 = 64 << 20;
 /// What was written reaches the file no later than this.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 /// How often signals are looked at while they are the recorder's affair.
@@ -112,13 +111,13 @@ pub struct RecorderStats {
 
 /// What both threads see.
 #[derive(Debug, Default)]
-struct Shared {
+pub(super) struct Shared {
     inputs: AtomicU64,
     bytes: AtomicU64,
-    waits: AtomicU64,
-    waited_ns: AtomicU64,
+    pub(super) waits: AtomicU64,
+    pub(super) waited_ns: AtomicU64,
     /// Bytes of answers in the queue.
-    queued_bytes: AtomicU64,
+    pub(super) queued_bytes: AtomicU64,
     failure: Mutex<Option<String>>,
 }
 
@@ -128,11 +127,11 @@ impl Shared {
         failure.get_or_insert(text);
     }
 
-    fn failure(&self) -> Option<String> {
+    pub(super) fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn stats(&self) -> RecorderStats {
+    pub(super) fn stats(&self) -> RecorderStats {
         RecorderStats {
             inputs: self.inputs.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
@@ -143,8 +142,8 @@ impl Shared {
 }
 
 /// What the session tells the recorder.
-#[derive(Debug)]
-enum Message {
+#[derive(Clone, Debug)]
+pub(super) enum Message {
     /// The deeds are told only if names are replaced.
     Input {
         at: Time,
@@ -167,11 +166,13 @@ enum Message {
     End {
         reason: String,
     },
+    /// What happened before anything was recorded.
+    Past(Vec<Self>),
 }
 
 impl Message {
     /// Bytes that it holds for itself alone; objects are shared.
-    fn weight(&self) -> u64 {
+    pub(super) fn weight(&self) -> u64 {
         match self {
             Self::Input { input: Input::ExtenderAnswered { answer, .. }, .. } => match answer {
                 ExtenderAnswer::Http { body, .. } => body.len() as u64,
@@ -233,15 +234,7 @@ impl Recorder {
             let _ = end_sender.send(());
         });
         let thread = thread.map_err(RecorderError::Start)?;
-        let tap = RecordingTap {
-            sender,
-            shared: Arc::clone(&shared),
-            inputs: 0,
-            at: 0,
-            since_digest: 0,
-            digest_interval_min: options.digest_interval_min,
-            is_redacting,
-        };
+        let tap = RecordingTap::to(sender, Arc::clone(&shared), options.digest_interval_min, is_redacting);
         Ok((Self { shared, thread, ended }, tap))
     }
 
@@ -283,133 +276,6 @@ pub fn new_file(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
-}
-
-/// The session's way to its recording. Dropping it ends the recording.
-///
-/// Inputs are numbered from 1 in the order in which they are recorded. Whoever records tells behind which of them the
-/// scheduler was; where that is not the last one, the session has gone back, and the recording says so.
-#[derive(Debug)]
-pub struct RecordingTap {
-    sender: SyncSender<Message>,
-    shared: Arc<Shared>,
-    /// How many inputs were recorded.
-    inputs: u64,
-    /// Behind which of them the recording stands.
-    at: u64,
-    since_digest: u64,
-    digest_interval_min: u64,
-    is_redacting: bool,
-}
-
-impl RecordingTap {
-    /// Records an input that the scheduler has taken behind input `behind`, with the deeds that followed from it. The
-    /// answer is its number.
-    pub fn took<'a>(
-        &mut self,
-        behind: u64,
-        at: Time,
-        input: Input,
-        effects: impl IntoIterator<Item = &'a Effect> + Clone,
-        scheduler: &Scheduler,
-    ) -> u64 {
-        self.go_to(behind);
-        let deeds =
-            if self.is_redacting { effects.clone().into_iter().cloned().collect() } else { Vec::new() };
-        let decided = decisions_check(effects);
-        self.send(Message::Input { at, input, decided, deeds });
-        self.inputs += 1;
-        self.at = self.inputs;
-        self.since_digest += 1;
-        // A digest looks at every object, so with one per so many inputs each input pays for one object.
-        if self.since_digest >= self.digest_interval_min
-            && self.since_digest >= scheduler.objects().len() as u64
-        {
-            self.digest(scheduler);
-        }
-        self.inputs
-    }
-
-    /// The session goes on from behind that input.
-    fn go_to(&mut self, input: u64) {
-        if self.at != input {
-            self.at = input;
-            self.since_digest = 0;
-            self.send(Message::Rewind { input });
-        }
-    }
-
-    fn digest(&mut self, scheduler: &Scheduler) {
-        self.since_digest = 0;
-        self.send(Message::Digest(scheduler.digest_parts()));
-    }
-
-    /// How many inputs were recorded.
-    pub fn inputs(&self) -> u64 {
-        self.inputs
-    }
-
-    /// What the recorder has done so far.
-    pub fn stats(&self) -> RecorderStats {
-        self.shared.stats()
-    }
-
-    /// What went wrong, if anything did. Nothing is recorded any more then.
-    pub fn failure(&self) -> Option<String> {
-        self.shared.failure()
-    }
-
-    /// Marks the place behind an input, with a look at the scheduler there.
-    pub fn marker(&mut self, behind: u64, at: Time, name: &str, scheduler: &Scheduler) {
-        self.go_to(behind);
-        self.digest(scheduler);
-        self.send(Message::Marker { at, name: name.to_owned() });
-    }
-
-    /// Says something about the place behind an input.
-    pub fn note(&mut self, behind: u64, at: Time, text: &str) {
-        self.go_to(behind);
-        self.send(Message::Note { at, text: text.to_owned() });
-    }
-
-    /// Ends the recording behind an input with a last look at the scheduler. What is recorded later is lost.
-    pub fn finish(&mut self, behind: u64, scheduler: &Scheduler, reason: &str) {
-        self.go_to(behind);
-        self.digest(scheduler);
-        self.send(Message::End { reason: reason.to_owned() });
-    }
-
-    /// Puts a message into the queue, and waits where there is no room.
-    fn send(&self, message: Message) {
-        let weight = message.weight();
-        if weight > 0 && self.shared.queued_bytes.load(Ordering::Acquire) > QUEUE_BYTES {
-            let start = Instant::now();
-            while self.shared.queued_bytes.load(Ordering::Acquire) > QUEUE_BYTES
-                && self.shared.failure().is_none()
-            {
-                thread::sleep(Duration::from_millis(1));
-            }
-            self.count_wait(start);
-        }
-        self.shared.queued_bytes.fetch_add(weight, Ordering::AcqRel);
-        match self.sender.try_send(message) {
-            Ok(()) => {}
-            Err(TrySendError::Full(message)) => {
-                let start = Instant::now();
-                if self.sender.send(message).is_ok() {
-                    self.count_wait(start);
-                }
-            }
-            // The recorder has told why it ended.
-            Err(TrySendError::Disconnected(_)) => {}
-        }
-    }
-
-    fn count_wait(&self, start: Instant) {
-        self.shared.waits.fetch_add(1, Ordering::Relaxed);
-        let waited = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.shared.waited_ns.fetch_add(waited, Ordering::Relaxed);
-    }
 }
 
 /// The writing side.
@@ -476,7 +342,9 @@ impl Scribe {
 
     /// Writes a message. True if it was the last one.
     fn write(&mut self, message: Message) -> io::Result<bool> {
-        self.shared.queued_bytes.fetch_sub(message.weight(), Ordering::AcqRel);
+        // What is in the past was never in the queue by itself.
+        let weight = message.weight().min(self.shared.queued_bytes.load(Ordering::Acquire));
+        self.shared.queued_bytes.fetch_sub(weight, Ordering::AcqRel);
         match message {
             Message::Input { at, input, decided, deeds } => match &mut self.redaction {
                 None => self.writer.input(at, &input, decided)?,
@@ -504,6 +372,11 @@ impl Scribe {
                     redaction.rewind(input);
                 }
                 self.writer.rewind(input)?;
+            }
+            Message::Past(past) => {
+                for message in past {
+                    self.write(message)?;
+                }
             }
             Message::End { reason } => {
                 self.writer.end(&reason)?;

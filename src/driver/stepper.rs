@@ -5,44 +5,64 @@
 use crate::api::{Duration, Kind, NamespacedName, Time};
 use crate::scheduler::pod_group_trace::GroupStep;
 
+use super::desk::Desk;
+use super::replay::chunk::Lead;
 use super::rewind::{Moment, Rewind};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
 use super::sandbox::simulator::Simulator;
+use super::seek::Wanted;
 use super::session::{Advance, BackTo, Edit, Notice, NoticeLevel, RunState, SessionCommand, Speed};
 
 /// While running, attempts are this far apart in simulated time, so that a person can follow them.
-const CYCLE_INTERVAL: Duration = Duration::from_millis(100);
+pub(super) const CYCLE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A sandbox with a person's hand on it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Stepper {
-    rewind: Rewind,
-    run_state: RunState,
-    speed: Speed,
+    pub(super) rewind: Rewind,
+    pub(super) run_state: RunState,
+    pub(super) speed: Speed,
     notice: Option<Notice>,
     n_notices: u64,
     /// While running: when the next attempt may be made.
-    next_cycle_at: Time,
+    pub(super) next_cycle_at: Time,
     /// Attempts when the run to an outcome began.
     cycles_at_start: u64,
-    /// While running in the past: the simulated time up to which the known way is followed.
-    played_to: Time,
+    /// While running in the past: simulated time that has gone by and was not used up by what is known yet.
+    pub(super) credit: Duration,
+    /// The place whose markers and notes were told last.
+    pub(super) told_at: Option<(usize, usize)>,
+    /// What was looked for last.
+    pub(super) last_seek: Option<Wanted>,
+    /// Absent where nothing can be recorded.
+    pub(super) desk: Option<Desk>,
 }
 
 impl Stepper {
     /// A paused sandbox.
     pub fn new(simulator: Simulator) -> Self {
-        let next_cycle_at = simulator.now();
-        Self {
-            rewind: Rewind::new(simulator),
+        Self::on(Rewind::new(simulator))
+    }
+
+    /// A paused sandbox or recording with what is known of it.
+    pub fn on(rewind: Rewind) -> Self {
+        let next_cycle_at = rewind.simulator().now();
+        let mut stepper = Self {
+            rewind,
             run_state: RunState::Paused,
             speed: Speed::Times(1),
             notice: None,
             n_notices: 0,
             next_cycle_at,
             cycles_at_start: 0,
-            played_to: next_cycle_at,
-        }
+            credit: Duration::ZERO,
+            told_at: None,
+            last_seek: None,
+            desk: None,
+        };
+        stepper.tell_how_it_ends();
+        stepper.tell_marks();
+        stepper
     }
 
     /// The sandbox.
@@ -96,8 +116,17 @@ impl Stepper {
             SessionCommand::ToEnd => self.go_to_end(),
             SessionCommand::ToElapsed(elapsed) => self.go_to_elapsed(elapsed),
             SessionCommand::ToBranch(branch) => self.go_to_branch(branch),
+            SessionCommand::Seek(to) => self.seek(&to),
+            SessionCommand::SeekAgain { is_back } => self.seek_again(is_back),
+            SessionCommand::Leave => self.leave_recording(),
+            SessionCommand::Mark(name) => self.mark(&name),
+            SessionCommand::Note(text) => self.note(&text),
+            SessionCommand::Record(to) => self.record(&to),
+            SessionCommand::StopRecording => self.stop_recording(),
+            SessionCommand::SaveLast(to) => self.save_last(&to),
             SessionCommand::Quit => return false,
         }
+        self.tell_marks();
         self.report_problems();
         true
     }
@@ -105,12 +134,15 @@ impl Stepper {
     fn start(&mut self, run_state: RunState) {
         self.run_state = run_state;
         self.next_cycle_at = self.simulator().now();
-        self.played_to = self.next_cycle_at;
+        self.credit = Duration::ZERO;
     }
 
     fn step(&mut self, step: impl Fn(&mut Rewind) -> bool) {
         self.run_state = RunState::Paused;
         if !step(&mut self.rewind) {
+            if self.rewind.is_at_end_of_recording() {
+                return self.say_recording_is_over();
+            }
             let text = match self.simulator().next_timeout() {
                 Some((_, reason)) => {
                     format!("no pod can be tried now; next: {reason} (advance time to get there)")
@@ -123,6 +155,9 @@ impl Stepper {
 
     fn advance(&mut self, advance: Advance) {
         self.run_state = RunState::Paused;
+        if self.rewind.is_at_end_of_recording() {
+            return self.say_recording_is_over();
+        }
         let to = match advance {
             Advance::By(by) => self.simulator().now() + by,
             Advance::ToNextTimeout => match self.simulator().next_timeout() {
@@ -198,8 +233,11 @@ impl Stepper {
         let cycle = self.simulator().scheduler().counts().cycles;
         let by = match op {
             SimulatorOp::StepPhase | SimulatorOp::StepCycle => format!("in cycle {cycle}"),
+            SimulatorOp::Recorded(chunk) if chunk.is_step() => format!("in cycle {cycle}"),
+            SimulatorOp::Recorded(chunk) if chunk.lead == Lead::Load => "when the recording began".to_owned(),
             SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => "as time went on".to_owned(),
-            SimulatorOp::Edit(_) => "by hand".to_owned(),
+            SimulatorOp::Edit(_) | SimulatorOp::Leave => "by hand".to_owned(),
+            SimulatorOp::Recorded(_) => "from outside".to_owned(),
         };
         let at = crate::api::time::human_duration(self.simulator().elapsed());
         self.say(NoticeLevel::Info, format!("{what} {key} was changed {by}, {at} after the start"));
@@ -233,6 +271,10 @@ impl Stepper {
             self.play_the_past(wall, &mut is_over);
             return;
         }
+        if self.run_state != RunState::Paused && self.rewind.is_at_end_of_recording() {
+            self.run_state = RunState::Paused;
+            self.say_recording_is_over();
+        }
         let target = match (self.run_state, self.speed) {
             (RunState::Paused, _) => return,
             // A person who asks for the outcome does not want to wait for it.
@@ -244,26 +286,6 @@ impl Stepper {
             None => self.run_flat_out(&mut is_over),
         }
         self.report_problems();
-    }
-
-    /// Follows the known way, at the speed that the sandbox runs at.
-    fn play_the_past(&mut self, wall: Duration, is_over: &mut impl FnMut() -> bool) {
-        let until = match (self.run_state, self.speed) {
-            (RunState::Paused, _) => return,
-            (RunState::Running, Speed::Times(n)) => {
-                self.played_to += wall.saturating_mul(n);
-                Some(self.played_to)
-            }
-            (RunState::RunningToOutcome, _) | (RunState::Running, Speed::Max) => None,
-        };
-        while self.run_state != RunState::Paused && !is_over() {
-            let is_due = |at: Time| until.is_none_or(|until| at <= until);
-            if !self.rewind.next_known_at().is_some_and(is_due) || !self.rewind.follow() {
-                break;
-            }
-            self.stop_at_outcome();
-        }
-        self.next_cycle_at = self.simulator().now();
     }
 
     fn run_until(&mut self, target: Time, is_over: &mut impl FnMut() -> bool) {
@@ -318,7 +340,7 @@ impl Stepper {
         self.simulator().scheduler().can_schedule()
     }
 
-    fn stop_at_outcome(&mut self) {
+    pub(super) fn stop_at_outcome(&mut self) {
         if self.run_state == RunState::RunningToOutcome
             && self.simulator().scheduler().n_outcomes() > self.cycles_at_start
         {

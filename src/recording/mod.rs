@@ -22,7 +22,7 @@ mod redact;
 mod slim;
 mod writer;
 
-pub use check::{CheckReport, Divergence, Replay, ReplayError, check};
+pub use check::{CheckReport, Divergence, Judge, Replay, ReplayError, check};
 pub use compare::{Comparison, Ending, Moved, NodeLoad, NodePoints, Open, Reason, Standing, Waits, compare};
 pub use decisions::decisions_check;
 pub use header::{DIGEST_VERSION, FORMAT_VERSION, Header, HeaderError, QueueHeader};

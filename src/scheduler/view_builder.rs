@@ -12,7 +12,7 @@ use super::Scheduler;
 use super::cycle::BindingStage;
 use super::pod_group_trace::GroupTrace;
 use super::trace::{CycleTrace, Phase};
-use super::view::{BindingRow, Counts, QueueMoveLine, QueueRow, View, WaitingRow};
+use super::view::{BindingRow, Counts, CycleSummary, QueueMoveLine, QueueRow, View, WaitingRow};
 use super::waits;
 
 impl Scheduler {
@@ -88,6 +88,28 @@ impl Scheduler {
             moves: Arc::clone(&self.journal.moves),
             n_dropped: self.journal.n_dropped,
         }
+    }
+
+    /// The attempt that has ended last, if more than so many have ended and evidence is kept.
+    pub fn last_attempt_after(&self, n_outcomes: u64) -> Option<CycleSummary> {
+        (self.n_outcomes > n_outcomes).then(|| self.journal.history.back().cloned()).flatten()
+    }
+
+    /// About how many bytes a copy of the scheduler keeps for itself once this one has gone on. Objects are shared;
+    /// what is counted are the tables that a copy has of its own, and what is copied when it is changed.
+    pub fn estimated_bytes(&self) -> usize {
+        /// A place in a table: the key, the reference, what the table itself needs.
+        const PLACE: usize = 96;
+        /// What is kept about a pod that waits.
+        const QUEUED: usize = 700;
+        /// What is kept about a node; about as many are copied between two checkpoints as have got a pod.
+        const NODE: usize = 600;
+        /// Lines for people, and the evidence of the last attempt.
+        const LINES: usize = 400_000;
+        let counts = self.counts();
+        let pending = counts.active + counts.backoff + counts.unschedulable;
+        let n_objects = self.objects().len();
+        LINES + n_objects * PLACE + pending * QUEUED + counts.nodes * NODE + counts.assigned * PLACE
     }
 
     /// The pods whose attempts are not over, in the order in which they were popped.

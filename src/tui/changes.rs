@@ -143,6 +143,7 @@ mod tests {
 
     fn session(run_state: RunState, view: View) -> SessionView {
         SessionView {
+            known: Default::default(),
             moment: Default::default(),
             source: Str::from("sample"),
             run_state,

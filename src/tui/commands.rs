@@ -9,6 +9,7 @@ use crate::api::{Kind, NamespacedName, Str};
 use crate::driver::session::{Advance, BackTo, Edit, SessionCommand, SessionView, Speed};
 
 use super::action::Action;
+use super::known_commands as known;
 use super::manifest;
 use super::panes::Subject;
 use super::suggest::nearest;
@@ -60,6 +61,7 @@ enum Word {
     Branch,
     PodSetting,
     NodeSetting,
+    Wanted,
 }
 
 impl Word {
@@ -111,6 +113,29 @@ pub const COMMANDS: &[CommandInfo] = &[
         changed,
     ),
     command("branch", "N", "Go to the end of a branch; 0 is the first", &[Word::Branch], branch),
+    command("goto", "DURATION|N%|MARKER", "Go to a time after the start, or to a marker", &[], known::goto),
+    command(
+        "next",
+        "marker|failure|preemption|pod [NS/NAME]",
+        "Go to the next such moment",
+        &[Word::Wanted],
+        known::next,
+    ),
+    command(
+        "previous",
+        "marker|failure|preemption|pod [NS/NAME]",
+        "Go to the last such moment before",
+        &[Word::Wanted],
+        known::previous,
+    ),
+    command("search", "[TEXT]", "Go to the next moment with this text", &[], known::search),
+    command("leave", "", "Leave the recording: go on from here as a sandbox", &[], |_, _| {
+        session(SessionCommand::Leave)
+    }),
+    command("mark", "NAME", "Mark this moment", &[], known::mark),
+    command("note", "TEXT", "Say something about this moment", &[], known::note),
+    command("record", "[FILE|stop]", "Record the session from its start on", &[], known::record),
+    command("save-last", "[FILE]", "Save what happened as a recording", &[], known::save_last),
     command("outcome", "", "Go on until a pod is bound or rejected", &[], |_, _| {
         session(SessionCommand::RunToOutcome)
     }),
@@ -325,6 +350,7 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
             plain(&["cpu=", "memory=", "priority=", "count=", "image=", "label:app=", "select:disk="])
         }
         Word::NodeSetting => plain(&["cpu=", "memory=", "zone=", "pods="]),
+        Word::Wanted => plain(&["marker", "failure", "preemption", "pod"]),
         Word::Back => plain(&["phase", "cycle", "start"]),
         Word::Theme => plain(&BUILT_IN),
         Word::Speed => plain(&["1", "2", "10", "60", "600", "max"]),
@@ -617,6 +643,7 @@ mod tests {
             Arc::new(NodeInfo::with_node(Arc::new(Node { metadata, ..Node::default() })))
         });
         SessionView {
+            known: Default::default(),
             moment: Default::default(),
             source: Str::from("sample"),
             run_state: RunState::Paused,

@@ -20,6 +20,7 @@ pub mod chrome;
 pub mod commands;
 pub mod event_loop;
 pub mod keymap;
+mod known_commands;
 pub mod layout;
 pub mod log_lines;
 pub mod manifest;

@@ -30,6 +30,7 @@ use super::theme::{ColorDepth, Theme};
 use super::widgets::glyphs::Glyphs;
 
 mod draw;
+mod known;
 
 /// How long a notice stays.
 const NOTICE_TIME: Duration = Duration::from_secs(8);
@@ -98,7 +99,7 @@ struct Focus {
     arrangement: Arrangement,
     /// Where esc goes from the details.
     came_from: Option<PaneId>,
-    filters: [Option<String>; 7],
+    filters: [Option<String>; PaneId::COUNT],
 }
 
 struct Keys {
@@ -123,7 +124,7 @@ struct Drawn {
 
 /// The console without its terminal.
 pub struct Shell {
-    panes: [Box<dyn Pane>; 7],
+    panes: [Box<dyn Pane>; PaneId::COUNT],
     focus: Focus,
     overlays: Vec<Box<dyn Overlay>>,
     keys: Keys,
@@ -142,12 +143,18 @@ impl Shell {
     }
 
     /// A console with these panes, in the order of [`PaneId::ALL`].
-    pub fn with_panes(panes: [Box<dyn Pane>; 7], view: Arc<SessionView>, look: Look, keymap: Keymap) -> Self {
+    pub fn with_panes(
+        panes: [Box<dyn Pane>; PaneId::COUNT],
+        view: Arc<SessionView>,
+        look: Look,
+        keymap: Keymap,
+    ) -> Self {
         let arrangement = Arrangement {
             focus: PaneId::Queues,
             is_zoomed: false,
             shared: PaneId::Matrix,
             beside: PaneId::Cycle,
+            has_strip: false,
         };
         let log = LogLines { now: view.scheduler.now, ..LogLines::default() };
         let world = World { view, changes: Changes::default(), log, now: Duration::ZERO, shown: Vec::new() };
@@ -559,7 +566,7 @@ impl Shell {
             Action::Redraw => return vec![Effect::Redraw],
             Action::Suspend => return vec![Effect::Suspend],
             Action::Quit => return vec![Effect::Quit],
-            _ => {}
+            _ => return self.perform_known(action),
         }
         Vec::new()
     }

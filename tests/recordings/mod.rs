@@ -1,8 +1,10 @@
 //! Recordings: what is written is what is read, what is read decides the same, and damage is found.
 
+mod bundled;
 mod damage;
 mod diff;
 mod golden;
+mod player;
 mod privacy;
 mod recorder;
 mod redaction;

@@ -64,6 +64,7 @@ pub fn session(n: usize) -> SessionView {
         ..View::default()
     };
     SessionView {
+        known: Default::default(),
         moment: Default::default(),
         source: Str::from("sample"),
         run_state: RunState::Paused,

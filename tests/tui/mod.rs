@@ -6,3 +6,4 @@ pub mod fixture;
 mod harness;
 mod panes;
 mod stories;
+mod timeline;

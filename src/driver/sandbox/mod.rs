@@ -9,6 +9,7 @@ pub mod controllers;
 pub mod deletion;
 pub mod disk_defaults;
 pub mod edits;
+mod following;
 pub mod ops;
 pub mod sample;
 pub mod simulator;

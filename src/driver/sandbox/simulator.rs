@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
 use crate::driver::recorder::{RecorderStats, RecordingTap};
 use crate::driver::session::Edit;
+use crate::driver::tap::TooLong;
 use crate::framework::Framework;
 use crate::framework::extender::{ExtenderAnswer, ExtenderCall};
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectKind};
@@ -17,6 +18,7 @@ use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 
 use super::api::{ApiError, SandboxApi, WatchEvent};
 use super::controllers::{Controllers, Journal};
+use super::following::Following;
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
 const TICK: Duration = Duration::from_micros(1);
@@ -40,15 +42,17 @@ impl ExtenderTransport for NoTransport {
 /// A simulated cluster with its scheduler.
 #[derive(Clone, Debug)]
 pub struct Simulator {
-    scheduler: Scheduler,
-    api: SandboxApi,
-    now: Time,
+    pub(super) scheduler: Scheduler,
+    pub(super) api: SandboxApi,
+    pub(super) now: Time,
     start: Time,
     /// Deeds that the core has asked for and that are not done.
-    effects: VecDeque<Effect>,
+    pub(super) effects: VecDeque<Effect>,
     transport: Arc<dyn ExtenderTransport>,
     /// Absent where only the scheduler acts.
-    controllers: Option<Controllers>,
+    pub(super) controllers: Option<Controllers>,
+    /// Present while a recording is followed.
+    pub(super) following: Option<Following>,
     /// Notes about the operation under way, if somebody wants them.
     pub(super) notes: Option<Notes>,
     recording: Tap,
@@ -128,6 +132,7 @@ impl Simulator {
             effects,
             transport,
             controllers: None,
+            following: None,
             notes: None,
             recording: Tap {
                 shared: recording.map(|tap| Arc::new(Mutex::new(tap))),
@@ -144,6 +149,22 @@ impl Simulator {
         }
         simulator.settle();
         Ok(simulator)
+    }
+
+    /// A scheduler whose inputs come from a recording, for now.
+    pub(super) fn without_cluster(scheduler: Scheduler, start: Time, following: Following) -> Self {
+        Self {
+            scheduler,
+            api: SandboxApi::default(),
+            now: start,
+            start,
+            effects: VecDeque::new(),
+            transport: Arc::new(NoTransport),
+            controllers: None,
+            following: Some(following),
+            notes: None,
+            recording: Tap::default(),
+        }
     }
 
     /// The same with extenders called by `transport`.
@@ -275,7 +296,37 @@ impl Simulator {
 
     /// What the recorder has done so far, and what went wrong, if there is a recording.
     pub fn recording_state(&self) -> Option<(RecorderStats, Option<String>)> {
-        self.recording.lock().map(|tap| (tap.stats(), tap.failure()))
+        let tap = self.recording.lock().filter(|tap| tap.is_writing())?;
+        Some((tap.stats(), tap.failure()))
+    }
+
+    /// Whether what happened is kept, so that it can be recorded later.
+    pub fn has_tap(&self) -> bool {
+        self.recording.shared.is_some()
+    }
+
+    /// Records from the session's start on: what has happened, and everything from now on.
+    ///
+    /// # Errors
+    /// If what has happened is no longer kept.
+    pub fn begin_recording(&mut self, to: RecordingTap) -> Result<(), TooLong> {
+        self.recording.lock().ok_or(TooLong)?.begin(to)
+    }
+
+    /// Ends the recording; another may be begun.
+    pub fn stop_recording(&mut self, reason: &str) {
+        if let Some(mut tap) = self.recording.lock() {
+            tap.stop(self.recording.behind, &self.scheduler, reason);
+        }
+    }
+
+    /// Records what has happened since the session's start, and nothing that happens later.
+    ///
+    /// # Errors
+    /// If it is no longer kept.
+    pub fn save_recording(&self, to: RecordingTap, reason: &str) -> Result<(), TooLong> {
+        let tap = self.recording.lock().ok_or(TooLong)?;
+        tap.save(to, self.recording.behind, &self.scheduler, reason)
     }
 
     /// Ends the recording, if there is one, with a last look at the scheduler.
@@ -373,7 +424,7 @@ impl Simulator {
     }
 
     /// Reports changes to the core and does its deeds until there is neither.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         loop {
             self.deliver_events();
             if let Some(controllers) = &mut self.controllers {

@@ -108,7 +108,8 @@ fn context_title(context: Context, pane: PaneId) -> String {
         | Context::Waiting
         | Context::Nodes
         | Context::Details
-        | Context::Log => format!("in the {} pane", pane.as_str()),
+        | Context::Log
+        | Context::Timeline => format!("in the {} pane", pane.as_str()),
     }
 }
 

@@ -73,6 +73,7 @@ struct Console {
 
 fn session_view() -> SessionView {
     SessionView {
+        known: Default::default(),
         moment: Default::default(),
         source: Str::from("sample"),
         run_state: RunState::Paused,

@@ -308,6 +308,7 @@ mod tests {
 
     fn with_cx(test: impl FnOnce(&Cx<'_>)) {
         let view = SessionView {
+            known: Default::default(),
             moment: Default::default(),
             source: Str::from(""),
             run_state: RunState::Paused,
