@@ -11,4 +11,5 @@ mod preemption;
 mod rewind;
 mod stepper;
 mod turns;
+mod waiting_binds;
 mod writes;
