@@ -230,15 +230,3 @@ fn what_may_not_run_beside_others_begins_when_they_have_ended() {
     crate::support::world::apply(&mut simulator, "apiVersion: v1\nkind: Namespace\nmetadata: {name: p}\n");
     assert_eq!(asked_for(&asked, "Alone", "p"), [""]);
 }
-
-/// Shows what a further input costs while very many pods wait; run by hand.
-#[test]
-#[ignore = "a measurement"]
-fn cost_of_an_input_while_a_thousand_pods_wait() {
-    let (mut scheduler, asked) = with_waiting_pods(1_000);
-    let start = std::time::Instant::now();
-    for i in 0..10_000 {
-        give(&mut scheduler, class(i));
-    }
-    println!("{:?} for 10,000 inputs, asked {} times", start.elapsed(), n_asked(&asked));
-}

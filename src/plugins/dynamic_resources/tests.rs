@@ -19,10 +19,18 @@ fn plugin(gates: &str) -> DynamicResources {
 
 #[test]
 fn gates_that_are_not_followed_are_refused() {
-    let gates = FeatureGates::parse("DRADeviceTaintRules=true").unwrap();
-    let made = DynamicResources::new(DynamicResourcesArgs::from_value(None, "", &gates).unwrap(), &gates);
-    let error = "what the feature gate DRADeviceTaintRules stands for is not built";
-    assert_eq!(made.unwrap_err(), error);
+    let refused = |gates: &str| {
+        let gates = FeatureGates::parse(gates).unwrap();
+        DynamicResources::new(DynamicResourcesArgs::from_value(None, "", &gates).unwrap(), &gates)
+            .unwrap_err()
+    };
+    let rules = "not supported: feature gate DRADeviceTaintRules (turn off with DRADeviceTaintRules=false)";
+    assert_eq!(refused("AllBeta=true"), rules);
+    assert_eq!(
+        refused("AllAlpha=true,AllBeta=true"),
+        "not supported: feature gate DRADeviceTaintRules and DRAWorkloadResourceClaims (turn off with \
+         DRADeviceTaintRules=false,DRAWorkloadResourceClaims=false)"
+    );
 }
 
 /// A world of the nodes `one` and `two`, each with a GPU, and these objects.
