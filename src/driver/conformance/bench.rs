@@ -243,3 +243,45 @@ impl Bench {
         self.handle(Input::Updated { old: Object::PersistentVolumeClaim(old), new: new.into() });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use crate::api::manifest::Source;
+    use crate::driver::conformance::CaseSources;
+
+    use super::*;
+
+    #[test]
+    fn claims_get_their_volumes_so_that_every_pod_is_bound() {
+        let objects = [
+            "{apiVersion: v1, kind: Node, metadata: {name: a, labels: {kubernetes.io/hostname: a}}, status: {allocatable: \
+             {cpu: 4, memory: 8Gi, pods: 9}}}",
+            "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: late}, provisioner: disk.example.com, \
+             volumeBindingMode: WaitForFirstConsumer}",
+            "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: local}, provisioner: \
+             kubernetes.io/no-provisioner, volumeBindingMode: WaitForFirstConsumer}",
+            "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: {capacity: {storage: 1Gi}, accessModes: \
+             [ReadWriteOnce], storageClassName: local, local: {path: /mnt}, nodeAffinity: {required: \
+             {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [a]}]}]}}}, \
+             status: {phase: Available}}",
+        ];
+        let claim_and_pod = |class: &str| {
+            format!(
+                "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: {class}, namespace: default}}, spec: \
+                 {{accessModes: [ReadWriteOnce], storageClassName: {class}, resources: {{requests: {{storage: 1Gi}}}}}}}}\n\
+                 ---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {class}, namespace: default}}, spec: {{containers: \
+                 [{{name: c, image: i}}], volumes: [{{name: v, persistentVolumeClaim: {{claimName: {class}}}}}]}}}}"
+            )
+        };
+        let mut text = objects.map(str::to_owned).join("\n---\n");
+        for class in ["late", "local"] {
+            text = format!("{text}\n---\n{}", claim_and_pod(class));
+        }
+        let manifests = vec![Source { name: "test".to_owned(), text }];
+        let case = Case::new(&CaseSources { manifests, ..CaseSources::default() }).unwrap();
+        let report = case.bench().unwrap();
+        assert_eq!((report.pods, report.scheduled), (2, 2));
+    }
+}

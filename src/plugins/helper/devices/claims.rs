@@ -339,6 +339,7 @@ mod tests {
         Restore,
         Reserve,
         GiveBack,
+        Written,
     }
 
     fn deeds() -> impl Strategy<Value = Vec<Deed>> {
@@ -349,6 +350,7 @@ mod tests {
             Just(Deed::Restore),
             Just(Deed::Reserve),
             Just(Deed::GiveBack),
+            Just(Deed::Written),
         ];
         prop::collection::vec(deed, 0..30)
     }
@@ -359,6 +361,7 @@ mod tests {
         fn assume_and_restore_leave_no_trace(deeds in deeds()) {
             let mut world = World::default();
             let key = claim(0, None).metadata.key();
+            let mut n_sharers = 0_usize;
             for (version, deed) in (1..).zip(deeds) {
                 let with = |is_allocated: bool| claim(version, is_allocated.then_some("d0"));
                 match deed {
@@ -368,9 +371,22 @@ mod tests {
                         drop(world.claims.assume(&world.objects, with(is_allocated)));
                     }
                     Deed::Restore => drop(world.claims.restore(&world.objects, &key)),
-                    Deed::Reserve => world.claims.add_in_flight("c".into(), with(true), None),
-                    Deed::GiveBack => drop(world.claims.remove_in_flight(&"c".into(), false)),
+                    Deed::Reserve => {
+                        n_sharers += 1;
+                        world.claims.add_in_flight("c".into(), with(true), None);
+                    }
+                    Deed::GiveBack => {
+                        let was_last = world.claims.remove_in_flight(&"c".into(), false);
+                        prop_assert_eq!(was_last, n_sharers == 1);
+                        n_sharers = n_sharers.saturating_sub(1);
+                    }
+                    Deed::Written => {
+                        let was_in_flight = world.claims.remove_in_flight(&"c".into(), true);
+                        prop_assert_eq!(was_in_flight, n_sharers > 0);
+                        n_sharers = 0;
+                    }
                 }
+                prop_assert_eq!(world.claims.pending_allocation(&"c".into()).is_some(), n_sharers > 0);
                 let known = world.claims.get(&world.objects, &key);
                 let has = known.is_some_and(|claim| claim.status.allocation.is_some())
                     || world.claims.pending_allocation(&"c".into()).is_some();
