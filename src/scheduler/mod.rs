@@ -17,6 +17,7 @@
 mod ask;
 mod batch;
 mod binding_cycle;
+mod binding_cycles;
 mod cycle;
 pub mod effect;
 mod event_handlers;
@@ -28,6 +29,7 @@ mod pending;
 mod pod_group_cycle;
 pub mod pod_group_trace;
 pub mod pod_log;
+mod pre_bind;
 mod preemption;
 mod preemptor;
 mod questions;
@@ -55,7 +57,8 @@ use crate::queue::{MoveLogLevel, QueueProfile, SchedulingQueue};
 pub use crate::framework::TieBreak;
 pub use crate::queue::{HintAnswer, HintResult, QueueMove, QueueName, QueueOptions, QueueingStrategy};
 use batch::Batch;
-use cycle::{BindingCycle, Cycle, Suspended};
+use binding_cycles::BindingCycles;
+use cycle::{Cycle, Suspended};
 use effect::{Effect, EffectId, EffectKind};
 use input::{Command, Input};
 use journal::Journal;
@@ -150,10 +153,9 @@ pub struct Scheduler {
     questions: BTreeMap<EffectId, Option<(Question, Answer)>>,
     /// Whether the attempt under way goes on by itself once its questions are answered.
     is_driving: bool,
-    binding_cycles: Vec<BindingCycle>,
+    binding_cycles: BindingCycles,
     preemption_runs: Vec<PreemptionRun>,
     pods_to_activate: Vec<Arc<Pod>>,
-    pre_bind_wakeups: BTreeMap<Uid, Time>,
     /// When waits were last ended by time.
     timeouts_seen: Time,
     effects: VecDeque<Effect>,
@@ -210,10 +212,9 @@ impl Scheduler {
             suspended: None,
             questions: BTreeMap::new(),
             is_driving: false,
-            binding_cycles: Vec::new(),
+            binding_cycles: BindingCycles::default(),
             preemption_runs: Vec::new(),
             pods_to_activate: Vec::new(),
-            pre_bind_wakeups: BTreeMap::new(),
             timeouts_seen: Time::ZERO,
             effects: VecDeque::new(),
             next_effect_id: 1,
@@ -233,6 +234,9 @@ impl Scheduler {
             self.timeouts_seen = now;
         }
         self.world.now = self.world.now.max(now);
+        if let Input::Added(object) | Input::Updated { new: object, .. } | Input::Deleted(object) = &input {
+            self.binding_cycles.wake_watchers(object.kind());
+        }
         match input {
             Input::Added(object) => self.object_added(object),
             Input::Updated { old, new } => self.object_updated(old, new),
@@ -266,14 +270,8 @@ impl Scheduler {
 
     /// When something happens by itself next: a backoff ends, the flush moves a pod, Permit or PreBind time out.
     pub fn poll_timeout(&self) -> Option<Time> {
-        let permit = self
-            .world
-            .waiting_pods
-            .iter()
-            .filter(|waiting| waiting.signal.is_none())
-            .filter_map(|waiting| waiting.deadline().map(|(at, _)| at))
-            .min();
-        let pre_bind = self.pre_bind_wakeups.values().min().copied();
+        let permit = self.world.waiting_pods.next_deadline();
+        let pre_bind = self.binding_cycles.next_wake_up();
         [self.queue.next_timeout(self.world.now), permit, pre_bind].into_iter().flatten().min()
     }
 
@@ -357,14 +355,10 @@ impl Scheduler {
                 self.queue.activate(&env, &pods);
             }
             Command::AllowWaitingPod { uid, plugin } => {
-                if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
-                    waiting.allow(&plugin);
-                }
+                self.world.waiting_pods.allow(&uid, &plugin);
             }
             Command::RejectWaitingPod { uid, plugin, message } => {
-                if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
-                    waiting.reject(&plugin, &message);
-                }
+                self.world.waiting_pods.reject(&uid, &plugin, &message);
             }
         }
     }
@@ -436,14 +430,10 @@ impl Scheduler {
         for request in self.world.take_requests() {
             match request {
                 HandleRequest::AllowWaitingPod { uid, plugin } => {
-                    if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
-                        waiting.allow(&plugin);
-                    }
+                    self.world.waiting_pods.allow(&uid, &plugin);
                 }
                 HandleRequest::RejectWaitingPod { uid, plugin, message } => {
-                    if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
-                        waiting.reject(&plugin, &message);
-                    }
+                    self.world.waiting_pods.reject(&uid, &plugin, &message);
                 }
                 HandleRequest::Activate(pods) => {
                     let env = self.world.queue_env();
@@ -618,7 +608,7 @@ impl Scheduler {
             }
         }
         digest.len(self.binding_cycles.len());
-        for binding in &self.binding_cycles {
+        for binding in self.binding_cycles.iter() {
             digest.str(binding.cycle.queued.uid()).str(&binding.host).len(binding.stage as usize);
             digest.bool(binding.cycle.is_stepped).str(binding.cancelled.as_deref().unwrap_or_default());
         }

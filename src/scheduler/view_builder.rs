@@ -151,9 +151,7 @@ impl Scheduler {
 
     /// Whether the next turn of that pod begins its binding cycle, and the pod belongs to a group.
     pub fn begins_binding_of_member(&self, uid: &Uid) -> bool {
-        let mut bindings = self.binding_cycles.iter();
-        let binding = bindings.find(|binding| binding.cycle.queued.uid() == uid);
-        binding.is_some_and(|binding| {
+        self.binding_cycles.get(uid).is_some_and(|binding| {
             binding.stage == BindingStage::Begin && binding.cycle.queued.pod().pod_group_name().is_some()
         })
     }
@@ -321,14 +319,9 @@ impl Scheduler {
     /// What happens by itself next, and when; for a person who moves time by hand.
     pub fn next_timeout_reason(&self) -> Option<(Time, Str)> {
         let at = self.poll_timeout()?;
-        let is_permit = self
-            .world
-            .waiting_pods
-            .iter()
-            .any(|waiting| waiting.signal.is_none() && waiting.deadline().is_some_and(|(d, _)| d == at));
-        let reason = if is_permit {
+        let reason = if self.world.waiting_pods.next_deadline() == Some(at) {
             "a Permit plugin gives up"
-        } else if self.pre_bind_wakeups.values().any(|wake| *wake == at) {
+        } else if self.binding_cycles.next_wake_up() == Some(at) {
             "a PreBind plugin looks again"
         } else if self.queue.len(QueueName::Backoff) > 0 {
             "a backoff ends"

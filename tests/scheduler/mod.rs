@@ -12,4 +12,5 @@ mod rewind;
 mod stepper;
 mod story;
 mod turns;
+mod waiting_binds;
 mod writes;

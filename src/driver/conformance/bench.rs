@@ -2,7 +2,7 @@
 //! where it goes.
 //!
 //! The clock runs during the cycles alone. What follows them, the binding and the news of it, is done as a cluster
-//! would and not counted. A cycle of a pod that fits nowhere includes PostFilter and the way back into the queue.
+//! would and not counted: claims get the volumes that the scheduler has chosen for them, or new ones, at once. A cycle of a pod that fits nowhere includes PostFilter and the way back into the queue.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,8 +10,13 @@ use std::time::{Duration as Elapsed, Instant};
 
 use serde::Serialize;
 
-use crate::api::{Duration, Object, Time};
+use crate::api::objects::{
+    CSIPersistentVolumeSource, ObjectMeta, ObjectReference, PersistentVolume, PersistentVolumeClaim,
+    PersistentVolumeSpec, PersistentVolumeStatus,
+};
+use crate::api::{Duration, NamespacedName, Object, Str, Time};
 use crate::framework::{ApiWrite, WriteVerb};
+use crate::plugins::volume_binding::{BIND_COMPLETED, SELECTED_NODE};
 use crate::scheduler::effect::{Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
 use crate::scheduler::{Scheduler, SchedulerOptions};
@@ -58,7 +63,11 @@ impl Case {
             ..SchedulerOptions::default()
         };
         let profiles = self.profiles.into_iter().map(|profile| profile.framework);
-        let mut bench = Bench { scheduler: Scheduler::new(profiles.collect(), options)?, now: EPOCH };
+        let mut bench = Bench {
+            scheduler: Scheduler::new(profiles.collect(), options)?,
+            now: EPOCH,
+            has_bound_claims: false,
+        };
         for object in self.objects {
             bench.handle(Input::Added(object));
         }
@@ -70,7 +79,12 @@ impl Case {
 struct Bench {
     scheduler: Scheduler,
     now: Time,
+    /// Whether claims were bound since PreBind looked last; it looks once a second.
+    has_bound_claims: bool,
 }
+
+/// How often PreBind looks.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Bench {
     /// Every input comes a little later than the one before, so that no two pods have the same time in the queue.
@@ -120,7 +134,14 @@ impl Bench {
         let mut effects = VecDeque::new();
         loop {
             effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
-            let Some(Effect { id, kind }) = effects.pop_front() else { return n_bound };
+            let Some(Effect { id, kind }) = effects.pop_front() else {
+                if !std::mem::take(&mut self.has_bound_claims) {
+                    return n_bound;
+                }
+                self.now += LOOK_INTERVAL;
+                self.handle(Input::Timeout);
+                continue;
+            };
             match kind {
                 EffectKind::Event(_) => continue,
                 EffectKind::Bind { pod, node, .. } => {
@@ -138,6 +159,7 @@ impl Bench {
                 EffectKind::Write(write) => {
                     self.report_write(&write);
                     effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
+                    self.bind_claim_of(&write.object);
                     self.handle(Input::Written { id, result: Ok(write.object) });
                     continue;
                 }
@@ -160,5 +182,106 @@ impl Bench {
             (Some(old), _) => Input::Updated { old, new },
             (None, _) => Input::Added(new),
         });
+    }
+
+    /// Does what the controller of volumes would do about a volume that was given to a claim, or about a claim for which
+    /// a node was chosen.
+    fn bind_claim_of(&mut self, written: &Object) {
+        match written {
+            Object::PersistentVolume(volume) => {
+                let Some(of) = &volume.spec.claim_ref else { return };
+                let key = NamespacedName { namespace: of.namespace.clone(), name: of.name.clone() };
+                self.bind_claim(&key, volume.name().clone());
+            }
+            Object::PersistentVolumeClaim(claim)
+                if claim.spec.volume_name.is_empty()
+                    && claim.metadata.annotations.contains_key(SELECTED_NODE) =>
+            {
+                let volume = self.volume_for(claim);
+                let name = volume.name().clone();
+                self.handle(Input::Added(volume.into()));
+                self.bind_claim(&claim.key(), name);
+            }
+            _ => {}
+        }
+    }
+
+    /// A new volume for a claim.
+    fn volume_for(&self, claim: &PersistentVolumeClaim) -> PersistentVolume {
+        let class = NamespacedName::cluster(Str::from(claim.class()));
+        let class = self.scheduler.objects().storage_classes.get(&class);
+        let driver = class.map(|class| class.provisioner.clone()).unwrap_or_default();
+        let name = Str::from(format!("pvc-{}-{}", claim.metadata.namespace, claim.metadata.name));
+        let of = ObjectReference {
+            kind: "PersistentVolumeClaim".to_owned(),
+            namespace: claim.metadata.namespace.clone(),
+            name: claim.metadata.name.clone(),
+            uid: claim.metadata.uid.clone(),
+            ..ObjectReference::default()
+        };
+        PersistentVolume {
+            metadata: ObjectMeta { name: name.clone(), uid: name.as_ref().into(), ..ObjectMeta::default() },
+            spec: PersistentVolumeSpec {
+                capacity: claim.spec.resources.requests.clone(),
+                access_modes: claim.spec.access_modes.clone(),
+                claim_ref: Some(of),
+                storage_class_name: Str::from(claim.class()),
+                csi: Some(CSIPersistentVolumeSource { driver, volume_handle: name }),
+                ..PersistentVolumeSpec::default()
+            },
+            status: PersistentVolumeStatus { phase: "Bound".to_owned() },
+        }
+    }
+
+    fn bind_claim(&mut self, key: &NamespacedName, volume: Str) {
+        let Some(old) = self.scheduler.objects().persistent_volume_claims.get(key).cloned() else { return };
+        let mut new = PersistentVolumeClaim::clone(&old);
+        new.spec.volume_name = volume;
+        new.metadata.annotations.insert(Str::from(BIND_COMPLETED), Str::from("yes"));
+        new.status.phase = "Bound".to_owned();
+        self.has_bound_claims = true;
+        self.handle(Input::Updated { old: Object::PersistentVolumeClaim(old), new: new.into() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use crate::api::manifest::Source;
+    use crate::driver::conformance::CaseSources;
+
+    use super::*;
+
+    #[test]
+    fn claims_get_their_volumes_so_that_every_pod_is_bound() {
+        let objects = [
+            "{apiVersion: v1, kind: Node, metadata: {name: a, labels: {kubernetes.io/hostname: a}}, status: {allocatable: \
+             {cpu: 4, memory: 8Gi, pods: 9}}}",
+            "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: late}, provisioner: disk.example.com, \
+             volumeBindingMode: WaitForFirstConsumer}",
+            "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: local}, provisioner: \
+             kubernetes.io/no-provisioner, volumeBindingMode: WaitForFirstConsumer}",
+            "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: {capacity: {storage: 1Gi}, accessModes: \
+             [ReadWriteOnce], storageClassName: local, local: {path: /mnt}, nodeAffinity: {required: \
+             {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [a]}]}]}}}, \
+             status: {phase: Available}}",
+        ];
+        let claim_and_pod = |class: &str| {
+            format!(
+                "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: {class}, namespace: default}}, spec: \
+                 {{accessModes: [ReadWriteOnce], storageClassName: {class}, resources: {{requests: {{storage: 1Gi}}}}}}}}\n\
+                 ---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {class}, namespace: default}}, spec: {{containers: \
+                 [{{name: c, image: i}}], volumes: [{{name: v, persistentVolumeClaim: {{claimName: {class}}}}}]}}}}"
+            )
+        };
+        let mut text = objects.map(str::to_owned).join("\n---\n");
+        for class in ["late", "local"] {
+            text = format!("{text}\n---\n{}", claim_and_pod(class));
+        }
+        let manifests = vec![Source { name: "test".to_owned(), text }];
+        let case = Case::new(&CaseSources { manifests, ..CaseSources::default() }).unwrap();
+        let report = case.bench().unwrap();
+        assert_eq!((report.pods, report.scheduled), (2, 2));
     }
 }

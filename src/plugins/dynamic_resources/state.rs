@@ -41,6 +41,8 @@ pub(super) struct StateData {
 pub(super) struct ClaimInformation {
     /// Where an allocated claim can be used.
     pub available_on_nodes: Option<NodeSelector>,
+    /// What another member of the pod group has reserved for it in this cycle.
+    pub shared: Option<AllocationResult>,
     /// What Reserve has taken for it, and PreBind writes.
     pub allocation: Option<AllocationResult>,
 }
