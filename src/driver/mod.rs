@@ -1,8 +1,10 @@
 //! What stands between the core and the world: clocks, threads and I/O.
 
+mod batch_queue;
 pub mod conformance;
 pub mod extender;
 pub mod history;
+pub mod playback;
 pub mod recorder;
 pub mod rewind;
 pub mod runner;

@@ -19,6 +19,7 @@ pub mod changes;
 pub mod chrome;
 pub mod commands;
 pub mod event_loop;
+pub mod export;
 pub mod keymap;
 pub mod layout;
 pub mod log_lines;

@@ -2,7 +2,11 @@
 
 mod damage;
 mod diff;
+mod export;
+mod fuzz;
 mod golden;
+mod import;
+mod leaks;
 mod privacy;
 mod recorder;
 mod redaction;

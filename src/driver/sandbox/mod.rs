@@ -10,6 +10,7 @@ pub mod deletion;
 pub mod disk_defaults;
 pub mod edits;
 pub mod ops;
+pub mod record;
 pub mod sample;
 pub mod simulator;
 pub mod storage_defaults;
