@@ -30,9 +30,9 @@
 //! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
 //! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption, trace, view |
 //! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
-//! | [`driver`] | clocks, threads and I/O around the core: the sandbox with its in-memory API, the stepper, the session |
+//! | [`driver`] | clocks, threads and I/O around the core: the sandbox with its in-memory API, the stepper, the session, the recorder, records of other programs |
 //! | [`explain`] | sentences and arithmetic made from traces and views |
-//! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal |
+//! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal; films, pictures and reports of recordings |
 //! | [`cli`] | the command line, one file per subcommand |
 //!
 //! A module imports only what stands to its left:
@@ -61,7 +61,8 @@
 //! 11. A recording holds everything that decides: its replay is the session, decision by decision and state by state:
 //!     `recordings::replay`. What was written is read as it was (`recordings::round_trip`), and what was damaged is
 //!     found (`recordings::damage`).
-//! 12. What the scheduler does not read never reaches a recording: `recordings::privacy`.
+//! 12. What the scheduler does not read never reaches a recording: `recordings::privacy`. No name of a cluster is left
+//!     in a redacted one, and it decides the same: `recordings::leaks`, `recordings::redaction`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;

@@ -8,6 +8,7 @@ use super::setup::{self, Purpose, Recording};
 use super::{config, exit, tell};
 use crate::api::manifest::{Source, load};
 use crate::config::{FeatureGates, PluginCatalog, ReadOptions, SchedulerConfig};
+use crate::driver::recorder::RecorderError;
 use crate::driver::runner::run_to_rest;
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Controllers;
@@ -16,16 +17,18 @@ use crate::plugins::registry::in_tree_registry;
 
 /// Imports. The answer is the exit code.
 pub(super) fn run(args: &ImportArgs) -> anyhow::Result<u8> {
+    if args.output.exists() {
+        bail!("{}: it is there already, and a recording replaces nothing", args.output.display());
+    }
     let source = config::read_file(&args.file)?;
     let outcome = if is_record(&source.text) { record(args, &source) } else { snapshot(args, source) };
-    if outcome.is_err() && args.output.exists() {
-        // A file that was there before was refused before anything was written into it.
-        if let Some(error) =
-            outcome.as_ref().err().filter(|error| !error.is::<crate::driver::recorder::RecorderError>())
-        {
-            std::fs::remove_file(&args.output)
-                .with_context(|| format!("{error}; and {}", args.output.display()))?;
-        }
+    if let Err(error) = &outcome
+        && args.output.exists()
+        && !error.is::<RecorderError>()
+    {
+        // What is there is not what was asked for.
+        std::fs::remove_file(&args.output)
+            .with_context(|| format!("{error:#}; and removing {}", args.output.display()))?;
     }
     outcome
 }

@@ -137,7 +137,7 @@ fn a_snapshot_of_the_simulator_is_a_cluster_and_becomes_a_recording() {
     for args in [&["run", "-f", "wrong.json"] as &[&str], &["import", "wrong.json", "-o", "wrong.rec"]] {
         let done = stage.run(args);
         assert_eq!(done.code, 2, "{done:?}");
-        for word in ["wrong.json", "Node n1", "status.allocatable", "lots", "Pod pods[0]", "line "] {
+        for word in ["wrong.json", "Node n1", "status.allocatable", "lots", "Pod pods[0]", ":30:18"] {
             assert!(done.said.contains(word), "{word} is not in {}", done.said);
         }
         assert!(!stage.path().join("wrong.rec").exists());

@@ -17,10 +17,10 @@ use crate::api::{Duration, Object, Time};
 use crate::framework::{ApiWrite, WriteVerb};
 use crate::scheduler::effect::{Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
-use crate::scheduler::{Scheduler, SchedulerOptions};
+use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 
 use super::{Case, CaseError, EPOCH};
-use crate::driver::recorder::RecordingTap;
+use crate::driver::recorder::{Recorder, RecorderError, RecordingTap};
 
 /// Pods that are scheduled in one go while two schedulers are compared.
 const BLOCK: usize = 100;
@@ -66,16 +66,34 @@ pub struct RecordingReport {
     pub median_percent: f64,
     /// How often the session waited for the file.
     pub waits: u64,
+    /// Bytes of lines, before compression.
+    pub bytes: u64,
+    /// How long it took, after the last input, until everything was in the file.
+    pub tail_seconds: f64,
+}
+
+/// Why it cannot be measured what a recording costs.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingBenchError {
+    /// No scheduler can be made.
+    #[error(transparent)]
+    Scheduler(#[from] SchedulerError),
+    /// The recording cannot be written.
+    #[error(transparent)]
+    Recorder(#[from] RecorderError),
 }
 
 impl Case {
-    /// Schedules all pending pods twice, a block of them without and the same block with a recording. `tap` leads to a
-    /// recording with the header of [`Self::bench_options`].
+    /// Schedules all pending pods twice, a block of them without and the same block with a recording, whose header is
+    /// made of [`Self::bench_options`].
     ///
     /// # Errors
-    /// If no scheduler can be made.
+    /// If no scheduler can be made, or the recording cannot be written.
     #[expect(clippy::disallowed_methods, reason = "what is measured here is real time")]
-    pub fn bench_recording(self, tap: RecordingTap) -> Result<RecordingReport, CaseError> {
+    pub fn bench_recording(
+        self,
+        (recorder, tap): (Recorder, RecordingTap),
+    ) -> Result<RecordingReport, RecordingBenchError> {
         let n_pending = self.pending.len();
         let options = self.bench_options();
         let profiles = self.profiles.into_iter().map(|profile| profile.framework);
@@ -117,11 +135,13 @@ impl Case {
         }
         percents.sort_by(f64::total_cmp);
         report.median_percent = percents.get(percents.len() / 2).copied().unwrap_or_default();
+        let start = Instant::now();
         if let Some(mut tap) = recorded.tap {
             tap.finish(tap.inputs(), &recorded.scheduler, "scheduled");
-            report.inputs = tap.inputs();
-            report.waits = tap.stats().waits;
         }
+        let stats = recorder.finish()?;
+        report.tail_seconds = start.elapsed().as_secs_f64();
+        (report.inputs, report.waits, report.bytes) = (stats.inputs, stats.waits, stats.bytes);
         Ok(report)
     }
 

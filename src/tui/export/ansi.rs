@@ -17,22 +17,40 @@ pub const END: &str = "\x1b[0m\x1b[?25h\x1b[?1049l";
 type Look = (Color, Color, Modifier);
 
 /// Writes what turns `before` into `after`; nothing if they are equal. Both have the same size.
+///
+/// What stood under a wide character is written again when that character goes: terminals differ in how they leave it.
 pub fn difference(before: &Buffer, after: &Buffer) -> String {
     let mut out = String::new();
     let mut look: Option<Look> = None;
     let mut cursor = None;
-    for (x, y, cell) in before.diff(after) {
-        if cursor != Some((x, y)) {
-            // Writing to a String cannot fail.
-            let _ = write!(out, "\x1b[{};{}H", y + 1, x + 1);
+    for y in 0..after.area.height {
+        // Up to here cells are written whatever they were, and up to here they are covered by a wide one.
+        let (mut stale_to, mut covered_to) = (0, 0);
+        for x in 0..after.area.width {
+            let (Some(old), Some(cell)) = (before.cell((x, y)), after.cell((x, y))) else { continue };
+            let is_stale = old != cell || x < stale_to;
+            if is_stale {
+                stale_to = stale_to.max(x + columns(old).max(columns(cell)));
+            }
+            if x < covered_to {
+                continue;
+            }
+            covered_to = x + columns(cell);
+            if !is_stale {
+                continue;
+            }
+            if cursor != Some((x, y)) {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\x1b[{};{}H", y + 1, x + 1);
+            }
+            let wanted = (cell.fg, cell.bg, cell.modifier);
+            if look != Some(wanted) {
+                select(&mut out, wanted);
+                look = Some(wanted);
+            }
+            out.push_str(cell.symbol());
+            cursor = Some((covered_to, y));
         }
-        let wanted = (cell.fg, cell.bg, cell.modifier);
-        if look != Some(wanted) {
-            select(&mut out, wanted);
-            look = Some(wanted);
-        }
-        out.push_str(cell.symbol());
-        cursor = Some((x + columns(cell), y));
     }
     if !out.is_empty() {
         out.push_str("\x1b[0m");

@@ -196,7 +196,7 @@ impl Report<'_> {
             | CycleOutcome::Binding { .. }
             | CycleOutcome::Bound { .. } => {
                 if let Some(text) = explain::selection(trace) {
-                    writeln!(self.out, "{}.\n", escape(&text))?;
+                    writeln!(self.out, "{}.\n", escape(&capitalized(&text)))?;
                 }
             }
         }
@@ -257,7 +257,7 @@ impl Report<'_> {
             writeln!(self.out)?;
             return Ok(());
         };
-        writeln!(self.out, "\n{}.\n", escape(&explain::preemption(evidence)))?;
+        writeln!(self.out, "\n{}.\n", escape(&capitalized(&explain::preemption(evidence))))?;
         if evidence.candidates.is_empty() {
             return Ok(());
         }
@@ -434,6 +434,16 @@ const fn code_text(code: Code) -> &'static str {
         Code::Wait => "Wait",
         Code::Skip => "Skip",
         Code::Pending => "Pending",
+    }
+}
+
+/// A sentence with a large letter at its beginning, unless it begins with a name.
+fn capitalized(text: &str) -> String {
+    let is_word = ["only ", "preemption "].iter().any(|word| text.starts_with(word));
+    let mut chars = text.chars();
+    match chars.next().filter(|_| is_word) {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => text.to_owned(),
     }
 }
 

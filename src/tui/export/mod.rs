@@ -74,6 +74,7 @@ fn play_range(
 ) -> Result<(), ExportError> {
     let mut begun = false;
     let mut ended = false;
+    let mut is_whole = false;
     let mut cycles = 0;
     let mut failure = None;
     outline.play(reader, registry, &mut |moment| {
@@ -85,6 +86,7 @@ fn play_range(
             return ControlFlow::Break(());
         }
         ended |= is_last;
+        is_whole |= moment.next_at.is_none();
         if is_last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     if let Some(error) = failure {
@@ -96,8 +98,11 @@ fn play_range(
     };
     match (begun, ended) {
         (true, true) => Ok(()),
-        (false, true) => Err(ExportError::Backwards { from: range.from.clone(), to: range.to.clone() }),
-        (false, false) => Err(missing(&range.from)),
+        // Where the last moment was seen, the first one of the range is nowhere.
+        (false, true) if !is_whole => {
+            Err(ExportError::Backwards { from: range.from.clone(), to: range.to.clone() })
+        }
+        (false, _) => Err(missing(&range.from)),
         (true, false) => Err(missing(&range.to)),
     }
 }
