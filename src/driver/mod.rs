@@ -1,9 +1,11 @@
 //! What stands between the core and the world: clocks, threads and I/O.
 
+mod batch_queue;
 pub mod conformance;
 pub mod desk;
 pub mod extender;
 pub mod history;
+pub mod playback;
 pub mod player;
 pub mod recorder;
 pub mod replay;

@@ -1,8 +1,9 @@
 //! Records a session into a file while it runs.
 //!
 //! The session's thread hands every input on as it is, with its objects shared; a thread of the recorder writes them
-//! down. Between the two is a queue of fixed length. Where the file cannot keep up, the session waits: nothing is
-//! dropped, and how often and how long it waited is counted. What was written reaches the file at least once a second.
+//! down. Between the two is a queue of fixed length, from which the thread takes what has gathered. Where the file cannot
+//! keep up, the session waits: nothing is dropped, and how often and how long it waited is counted. What was written
+//! reaches the file at least once a second.
 
 #![expect(clippy::disallowed_methods, reason = "a recorder has a clock of its own for its flushes")]
 
@@ -22,10 +23,14 @@ use crate::recording::{Compression, Header, HeaderError, LiveRedaction, Recordin
 use crate::scheduler::effect::Effect;
 use crate::scheduler::input::Input;
 
+use super::batch_queue::{BatchReceiver, batch_queue};
 pub use super::tap::RecordingTap;
 
-/// Inputs that wait to be written, at the most.
+/// Inputs that wait to be taken by the writing thread, at the most. As many may be with it, being written.
 const QUEUE_LEN: usize = 4096;
+/// So long inputs gather before they are taken: waking the writing thread for each would cost the session more than
+/// everything else that it does for a recording.
+const GATHERING: Duration = Duration::from_millis(20);
 /// Bytes of extenders' answers that wait to be written, at the most, but for one answer.
 pub(super) const QUEUE_BYTES: u64 = 64 << 20;
 /// What was written reaches the file no later than this.
@@ -223,7 +228,7 @@ impl Recorder {
         let writer = RecordingWriter::new(sink, options.compression, header, options.slim);
         let writer = writer.map_err(|error| RecorderError::Write(error.to_string()))?;
         let shared = Arc::new(Shared::default());
-        let (sender, messages) = sync_channel(QUEUE_LEN);
+        let (sender, messages) = batch_queue(QUEUE_LEN, GATHERING);
         let (end_sender, ended) = sync_channel(1);
         let signals = if options.ends_program_on_signal { Some(Signals::new()?) } else { None };
         let is_redacting = redaction.is_some();
@@ -287,37 +292,36 @@ struct Scribe {
 }
 
 impl Scribe {
-    fn run(&mut self, messages: &Receiver<Message>, signals: Option<&Signals>) {
+    fn run(&mut self, messages: &BatchReceiver<Message>, signals: Option<&Signals>) {
         if let Err(error) = self.write_all(messages, signals) {
             self.shared.fail(error.to_string());
         }
     }
 
-    fn write_all(&mut self, messages: &Receiver<Message>, signals: Option<&Signals>) -> io::Result<()> {
+    fn write_all(&mut self, messages: &BatchReceiver<Message>, signals: Option<&Signals>) -> io::Result<()> {
         let mut flush_at = Instant::now() + FLUSH_INTERVAL;
+        let mut batch = Vec::with_capacity(QUEUE_LEN);
         loop {
-            let received = match (self.is_dirty, signals) {
-                // Nothing waits to be flushed: sleep until something comes.
-                (false, None) => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                (false, Some(_)) => messages.recv_timeout(SIGNAL_INTERVAL),
-                (true, signals) => {
-                    let until_flush = flush_at.saturating_duration_since(Instant::now());
-                    let longest = if signals.is_some() { SIGNAL_INTERVAL } else { FLUSH_INTERVAL };
-                    messages.recv_timeout(until_flush.min(longest))
+            let until_flush =
+                self.is_dirty.then(|| flush_at.saturating_duration_since(Instant::now()).min(FLUSH_INTERVAL));
+            // Where nothing waits to be flushed, sleep until something comes.
+            let longest = [until_flush, signals.map(|_| SIGNAL_INTERVAL)].into_iter().flatten().min();
+            if !messages.take(&mut batch, longest) {
+                return self.writer.end("closed");
+            }
+            if !batch.is_empty() && !self.is_dirty {
+                self.is_dirty = true;
+                flush_at = Instant::now() + FLUSH_INTERVAL;
+            }
+            for message in batch.drain(..) {
+                if self.write(message)? {
+                    return Ok(());
                 }
-            };
-            match received {
-                Ok(message) => {
-                    if !self.is_dirty {
-                        self.is_dirty = true;
-                        flush_at = Instant::now() + FLUSH_INTERVAL;
-                    }
-                    if self.write(message)? {
-                        return Ok(());
-                    }
+                // A slow file does not hold up what was written before.
+                if Instant::now() >= flush_at {
+                    self.writer.flush()?;
+                    flush_at = Instant::now() + FLUSH_INTERVAL;
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return self.writer.end("closed"),
             }
             if self.is_dirty && Instant::now() >= flush_at {
                 self.writer.flush()?;
@@ -330,8 +334,10 @@ impl Scribe {
     }
 
     /// Writes what is in the queue, ends the recording and lets the signal do what it does by default.
-    fn end_program(&mut self, messages: &Receiver<Message>, signal: usize) -> io::Result<()> {
-        for message in messages.try_iter().take(QUEUE_LEN) {
+    fn end_program(&mut self, messages: &BatchReceiver<Message>, signal: usize) -> io::Result<()> {
+        let mut batch = Vec::new();
+        messages.take_now(&mut batch);
+        for message in batch {
             if self.write(message)? {
                 return Signals::raise(signal);
             }

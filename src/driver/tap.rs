@@ -7,7 +7,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{SyncSender, TrySendError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ use crate::scheduler::Scheduler;
 use crate::scheduler::effect::Effect;
 use crate::scheduler::input::Input;
 
+use super::batch_queue::{BatchSender, Sent};
 use super::recorder::{Message, QUEUE_BYTES, RecorderStats, Shared};
 
 /// The memory that what happened may take, as estimated: 256 MiB. That is about 100,000 changes of objects.
@@ -63,7 +63,7 @@ pub struct TooLong;
 /// Where messages are written.
 #[derive(Debug)]
 struct Sink {
-    sender: SyncSender<Message>,
+    sender: BatchSender<Message>,
     shared: Arc<Shared>,
     digest_interval_min: u64,
     is_redacting: bool,
@@ -86,7 +86,7 @@ pub struct RecordingTap {
 
 impl RecordingTap {
     pub(super) fn to(
-        sender: SyncSender<Message>,
+        sender: BatchSender<Message>,
         shared: Arc<Shared>,
         digest_interval_min: u64,
         is_redacting: bool,
@@ -266,25 +266,20 @@ impl Sink {
             {
                 thread::sleep(Duration::from_millis(1));
             }
-            self.count_wait(start);
+            self.count_wait(start.elapsed());
         }
         self.shared.queued_bytes.fetch_add(weight, Ordering::AcqRel);
-        match self.sender.try_send(message) {
-            Ok(()) => {}
-            Err(TrySendError::Full(message)) => {
-                let start = Instant::now();
-                if self.sender.send(message).is_ok() {
-                    self.count_wait(start);
-                }
-            }
-            // The recorder has told why it ended.
-            Err(TrySendError::Disconnected(_)) => {}
+        let is_last = matches!(message, Message::End { .. });
+        match self.sender.send(message, is_last) {
+            // Where the reader is gone, the recorder has told why it ended.
+            Sent::AtOnce | Sent::Lost => {}
+            Sent::After(waited) => self.count_wait(waited),
         }
     }
 
-    fn count_wait(&self, start: Instant) {
+    fn count_wait(&self, waited: Duration) {
         self.shared.waits.fetch_add(1, Ordering::Relaxed);
-        let waited = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let waited = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
         self.shared.waited_ns.fetch_add(waited, Ordering::Relaxed);
     }
 }

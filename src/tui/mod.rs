@@ -19,6 +19,7 @@ pub mod changes;
 pub mod chrome;
 pub mod commands;
 pub mod event_loop;
+pub mod export;
 pub mod keymap;
 mod known_commands;
 pub mod layout;

@@ -3,7 +3,11 @@
 mod bundled;
 mod damage;
 mod diff;
+mod export;
+mod fuzz;
 mod golden;
+mod import;
+mod leaks;
 mod player;
 mod privacy;
 mod recorder;

@@ -11,6 +11,7 @@ pub mod disk_defaults;
 pub mod edits;
 mod following;
 pub mod ops;
+pub mod record;
 pub mod sample;
 pub mod simulator;
 pub mod storage_defaults;

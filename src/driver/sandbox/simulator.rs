@@ -423,6 +423,14 @@ impl Simulator {
         said.map_err(|error| error.to_string())
     }
 
+    /// Changes the cluster, then carries out everything that follows from it.
+    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut SandboxApi, Time) -> T) -> T {
+        self.now += TICK;
+        let outcome = change(&mut self.api, self.now);
+        self.settle();
+        outcome
+    }
+
     /// Reports changes to the core and does its deeds until there is neither.
     pub(super) fn settle(&mut self) {
         loop {
