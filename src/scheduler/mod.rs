@@ -271,7 +271,8 @@ impl Scheduler {
             .filter(|waiting| waiting.signal.is_none())
             .filter_map(|waiting| waiting.deadline().map(|(at, _)| at))
             .min();
-        let pre_bind = self.pre_bind_wakeups.values().min().copied();
+        // During the cycle of a pod group nothing goes on beside it: what is due then goes on when it ends.
+        let pre_bind = self.pre_bind_wakeups.values().min().copied().filter(|_| self.group.is_none());
         [self.queue.next_timeout(self.world.now), permit, pre_bind].into_iter().flatten().min()
     }
 
