@@ -271,7 +271,8 @@ impl Scheduler {
     /// When something happens by itself next: a backoff ends, the flush moves a pod, Permit or PreBind time out.
     pub fn poll_timeout(&self) -> Option<Time> {
         let permit = self.world.waiting_pods.next_deadline();
-        let pre_bind = self.binding_cycles.next_wake_up();
+        // During the cycle of a pod group nothing goes on beside it: what is due then goes on when it ends.
+        let pre_bind = self.binding_cycles.next_wake_up().filter(|_| self.group.is_none());
         [self.queue.next_timeout(self.world.now), permit, pre_bind].into_iter().flatten().min()
     }
 

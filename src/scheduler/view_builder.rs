@@ -118,6 +118,11 @@ impl Scheduler {
         pending.in_flight.into_iter().map(|in_flight| in_flight.pod).collect()
     }
 
+    /// How many events are kept for them: none when there are none.
+    pub fn n_in_flight_events(&self) -> usize {
+        self.queue.n_in_flight_events()
+    }
+
     /// The pods that count on a node and are not bound to it yet.
     pub fn assumed_pods(&self) -> impl Iterator<Item = &Arc<Pod>> {
         let pods = self.cache.nodes().flat_map(|node| node.pods()).map(|info| &info.pod);
