@@ -30,7 +30,7 @@
 //! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
 //! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption, trace, view |
 //! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
-//! | [`driver`] | clocks, threads and I/O around the core: the sandbox with its in-memory API, the stepper, the session |
+//! | [`driver`] | clocks, threads and I/O around the core: the sandbox with its in-memory API, the stepper, the session, breakpoints, branches, recordings under another configuration |
 //! | [`explain`] | sentences and arithmetic made from traces and views |
 //! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal |
 //! | [`cli`] | the command line, one file per subcommand |
@@ -61,7 +61,9 @@
 //! 11. A recording holds everything that decides: its replay is the session, decision by decision and state by state:
 //!     `recordings::replay`. What was written is read as it was (`recordings::round_trip`), and what was damaged is
 //!     found (`recordings::damage`).
-//! 12. What the scheduler does not read never reaches a recording: `recordings::privacy`.
+//! 12. Breakpoints and watches change no state: `scheduler::breakpoints::breakpoints_change_no_state`. A branch never
+//!     changes the one that it left: `scheduler::branches::two_branches_are_told_apart_pod_by_pod_and_neither_changes`.
+//! 13. What the scheduler does not read never reaches a recording: `recordings::privacy`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;

@@ -1,5 +1,7 @@
 //! What stands between the core and the world: clocks, threads and I/O.
 
+pub mod branches;
+pub mod breakpoints;
 pub mod conformance;
 pub mod extender;
 pub mod history;
@@ -9,3 +11,4 @@ pub mod runner;
 pub mod sandbox;
 pub mod session;
 pub mod stepper;
+pub mod what_if;

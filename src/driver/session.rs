@@ -12,6 +12,8 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::branches::{BranchComparison, BranchView};
+use super::breakpoints::{DebugCommand, DebugView};
 use super::rewind::Moment;
 use super::sandbox::simulator::Simulator;
 use super::stepper::Stepper;
@@ -94,6 +96,20 @@ pub enum Edit {
         /// The taint.
         taint: String,
     },
+    /// Another weight for a Score plugin.
+    Weight {
+        /// The plugin.
+        plugin: Str,
+        /// Its weight, from 1 on.
+        weight: i64,
+    },
+    /// The scheduler starts again under another configuration. The name says where the text is from.
+    Configure {
+        /// Such as a file's name.
+        source: String,
+        /// A `KubeSchedulerConfiguration`.
+        text: String,
+    },
     /// `kubectl label`: `key=value`, or `key-` to take it away.
     Label {
         /// The node.
@@ -136,6 +152,10 @@ pub enum SessionCommand {
     ToElapsed(Duration),
     /// Goes to the end of a branch.
     ToBranch(usize),
+    /// Compares two branches.
+    Compare(usize, usize),
+    /// Sets breakpoints, watches, and goes to where a condition is true.
+    Debug(DebugCommand),
     /// Ends the session.
     Quit,
 }
@@ -203,6 +223,12 @@ pub struct SessionView {
     pub scheduler: Arc<View>,
     /// Where in what is known of it the session stands.
     pub moment: Moment,
+    /// Breakpoints and watches.
+    pub debug: Arc<DebugView>,
+    /// The branches, in the order in which they began; empty while there is only one.
+    pub branches: Arc<[BranchView]>,
+    /// The two branches that were compared last, with the number of the comparison.
+    pub comparison: Option<(u64, Arc<BranchComparison>)>,
     /// The last answer to a command.
     pub notice: Option<Notice>,
     /// Set when the session's thread has ended with a panic; the screen shows it.
@@ -314,6 +340,7 @@ fn run(
         let is_paused = stepper.run_state() == RunState::Paused;
         if has_command || is_paused || last_view.elapsed() >= VIEW_INTERVAL {
             last_view = Instant::now();
+            stepper.update_watches();
             views.send_replace(Arc::new(session_view(stepper, source, None)));
         }
     }
@@ -343,6 +370,9 @@ fn session_view(stepper: &Stepper, source: &Str, failure: Option<Str>) -> Sessio
         next_timeout: simulator.next_timeout().map(|(at, what)| (at - simulator.now(), what)),
         scheduler: Arc::new(simulator.scheduler().view()),
         moment: stepper.moment(),
+        debug: stepper.debug_view(),
+        branches: stepper.branch_views(),
+        comparison: stepper.comparison().cloned(),
         notice: stepper.notice().cloned(),
         failure,
     }

@@ -30,6 +30,7 @@ pub mod pod_group_trace;
 mod preemption;
 mod preemptor;
 mod questions;
+mod reconfigure;
 mod schedule_one;
 pub mod trace;
 pub mod turns;
@@ -62,6 +63,7 @@ use pod_group_cycle::GroupCycle;
 pub use pod_group_cycle::GroupDeed;
 use preemption::PreemptionRun;
 use preemptor::Preemptor;
+pub use reconfigure::ReconfigureError;
 use trace::CycleOutcome;
 use turns::{Strand, Turns};
 use view::{Counts, CycleSummary, ObjectEvent, QueueMoveLine};
@@ -354,6 +356,8 @@ impl Scheduler {
                 let env = self.world.queue_env();
                 self.queue.activate(&env, &pods);
             }
+            Command::SetWeight { plugin, weight } => self.set_weight(&plugin, weight),
+            Command::Configure { configuration } => self.configure(&configuration),
             Command::AllowWaitingPod { uid, plugin } => {
                 if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
                     waiting.allow(&plugin);
@@ -508,6 +512,7 @@ impl Scheduler {
             number: trace.number,
             started: trace.started,
             pod: trace.pod_key(),
+            host: trace.selection.as_ref().map(|selection| selection.host.clone()),
             outcome,
         });
         let is_newest = self.journal.last_trace.as_ref().is_none_or(|last| last.number <= trace.number);

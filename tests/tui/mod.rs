@@ -4,4 +4,5 @@ mod bytes;
 pub mod console;
 pub mod fixture;
 mod harness;
+mod overlays;
 mod panes;

@@ -97,6 +97,7 @@ impl Machine for Simulator {
             SimulatorOp::Edit(edit) => SimulatorSaid::Edited(self.edit(edit)),
         };
         let notes = self.notes.take().unwrap_or_default();
+        self.last_events = notes.events;
         if let Some(outside) = outside {
             self.set_recorded_behind(outside.recorded);
         }

@@ -23,9 +23,13 @@ impl Shell {
         buf.set_style(screen, self.look.theme.style(Role::Screen));
         self.drawn = Drawn::default();
         self.world.shown.clear();
-        match layout::layout(screen, &self.focus.arrangement) {
+        let n_watch_lines = self.n_watch_lines(screen);
+        let room = Rect { height: screen.height - n_watch_lines, ..screen };
+        match layout::layout(room, &self.focus.arrangement) {
             Layout::TooSmall => self.draw_too_small(screen, buf),
             Layout::Panes { status, tabs, panes, footer } => {
+                self.draw_watches(Rect { height: n_watch_lines, ..footer }, buf);
+                let footer = Rect { y: footer.y + n_watch_lines, ..footer };
                 self.world.shown.extend(panes.iter().map(|(id, _)| *id));
                 chrome::status_bar(status, buf, self.world.log.n_dropped, &self.chrome_cx());
                 let is_one_of = panes.iter().filter(|(id, _)| SHARED.contains(id)).count() == 1;
