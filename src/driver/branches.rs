@@ -12,7 +12,7 @@ use super::sandbox::simulator::Simulator;
 use super::session::Edit;
 use crate::api::{Duration, NamespacedName, Str};
 use crate::recording::{NodePoints, Reason, Standing, reason_of};
-use crate::scheduler::trace::CycleTrace;
+use crate::scheduler::trace::{CycleTrace, SelectionReason};
 
 /// So many attempts are made beyond the end of a branch, at the most.
 const ATTEMPTS_MAX: usize = 2_000;
@@ -95,6 +95,14 @@ pub struct BranchComparison {
 /// Every branch.
 pub(super) fn views(history: &History<Simulator>) -> Vec<BranchView> {
     let start = history.machine().start();
+    let parents: Vec<Option<(BranchId, usize)>> = history.branches().map(|(_, parent, _)| parent).collect();
+    // A branch that was begun where another one begins has left the same one as that.
+    let left = |mut parent: BranchId, at: usize| loop {
+        match parents.get(parent.0).copied().flatten() {
+            Some((before, first)) if at <= first => parent = before,
+            Some(_) | None => return parent,
+        }
+    };
     history
         .branches()
         .map(|(id, parent, end)| {
@@ -110,7 +118,7 @@ pub(super) fn views(history: &History<Simulator>) -> Vec<BranchView> {
             };
             BranchView {
                 number: id.0,
-                parent: parent.map(|(parent, _)| parent.0),
+                parent: parent.map(|(parent, at)| left(parent, at).0),
                 from: from - history.start().min(from),
                 from_elapsed: before.map_or(Duration::ZERO, |entry| entry.fact.at - start),
                 change,
@@ -376,6 +384,12 @@ impl Difference {
         }
         names.dedup();
         names
+    }
+
+    /// Whether chance decided in one of the two.
+    pub fn is_by_chance(&self) -> bool {
+        let mut reasons = self.decided.iter().flatten().filter_map(|decided| decided.reason.as_ref());
+        reasons.any(|reason| reason.selection == Some(SelectionReason::Tie))
     }
 
     /// The points of the node of the first and that of the second branch, in each; where both were feasible in both.

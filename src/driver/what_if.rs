@@ -20,7 +20,7 @@ use super::recorder::{Recorder, RecorderError, RecorderOptions};
 use super::sandbox::api::SandboxApi;
 use super::sandbox::controllers::Controllers;
 use super::sandbox::simulator::{Simulator, TICK};
-use crate::api::objects::Pod;
+use crate::api::objects::{Pod, PodCondition};
 use crate::api::{Kind, NamespacedName, Object, Time, Uid};
 use crate::config::{Gate, SchedulerConfig};
 use crate::framework::extender::Extender;
@@ -110,6 +110,8 @@ struct OwnDeeds {
     bound: BTreeSet<Uid>,
     evicted: BTreeSet<Uid>,
     written: BTreeSet<(Kind, NamespacedName)>,
+    /// The types of the conditions that it has set.
+    conditions: BTreeSet<(Uid, String)>,
 }
 
 impl OwnDeeds {
@@ -124,9 +126,33 @@ impl OwnDeeds {
                 EffectKind::PatchPodGroupStatus { pod_group, .. } => {
                     self.written.insert((Kind::PodGroup, pod_group.clone()));
                 }
+                EffectKind::PatchPodStatus { uid, condition: Some(condition), .. } => {
+                    self.conditions.insert((uid.clone(), condition.type_.clone()));
+                }
                 EffectKind::PatchPodStatus { .. } | EffectKind::CallExtender(_) | EffectKind::Event(_) => {}
             }
         }
+    }
+}
+
+impl OwnDeeds {
+    /// Whether a condition of a pod is the scheduler's.
+    fn is_condition(&self, uid: &Uid, condition: &PodCondition) -> bool {
+        condition.type_ == POD_SCHEDULED || self.conditions.contains(&(uid.clone(), condition.type_.clone()))
+    }
+
+    /// What of a pod is not the scheduler's.
+    fn by_others(&self, pod: &Pod) -> Pod {
+        let uid = &pod.metadata.uid;
+        let mut others = pod.clone();
+        others.metadata.resource_version.clear();
+        if self.bound.contains(uid) {
+            others.spec.node_name = "".into();
+            others.status.start_time = None;
+        }
+        others.status.nominated_node_name = "".into();
+        others.status.conditions.retain(|condition| !self.is_condition(uid, condition));
+        others
     }
 }
 
@@ -205,7 +231,12 @@ impl Run {
             Input::EffectDone { .. } | Input::Written { .. } => {}
         }
         let recorded = self.recorded.scheduler();
-        if self.has_begun && !recorded.can_schedule() && !recorded.is_in_cycle() {
+        // While the outcome of its deeds is not known, it may have more to try in a moment.
+        let is_busy = recorded.can_schedule()
+            || recorded.is_in_cycle()
+            || recorded.has_stepped_binding_cycle()
+            || recorded.has_pending_effects();
+        if self.has_begun && !is_busy {
             self.go_on();
         }
     }
@@ -281,14 +312,12 @@ impl Run {
             }
             return;
         }
-        let is_ours = self.deeds.bound.contains(uid);
-        let (before, after) = (by_others(old, is_ours), by_others(new, is_ours));
-        if before == after {
+        let (before, mut pod) = (self.deeds.by_others(old), self.deeds.by_others(new));
+        if before == pod {
             return;
         }
-        let mut pod = after;
-        let condition = here.status.conditions.iter().find(|condition| condition.type_ == POD_SCHEDULED);
-        pod.status.conditions.extend(condition.cloned());
+        let own = here.status.conditions.iter().filter(|condition| self.deeds.is_condition(uid, condition));
+        pod.status.conditions.extend(own.cloned());
         self.apply(pod.into());
     }
 
@@ -315,19 +344,6 @@ impl Run {
         let notes = self.left_out.into_iter().map(|(what, n)| format!("left out: {what} ({n})")).collect();
         Ok(WhatIf { recording: self.memory.take(), notes })
     }
-}
-
-/// What of a pod is not the scheduler's.
-fn by_others(pod: &Pod, is_bound_by_it: bool) -> Pod {
-    let mut pod = pod.clone();
-    pod.metadata.resource_version.clear();
-    if is_bound_by_it {
-        pod.spec.node_name = "".into();
-        pod.status.start_time = None;
-    }
-    pod.status.nominated_node_name = "".into();
-    pod.status.conditions.retain(|condition| condition.type_ != POD_SCHEDULED);
-    pod
 }
 
 /// A sink that can be read afterwards.

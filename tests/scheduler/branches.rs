@@ -106,6 +106,8 @@ fn a_weight_that_turns_a_choice_is_named() {
     assert_eq!(names[0], "the session");
     assert_eq!(names[1], "gave ImageLocality weight 3");
     assert_eq!(names[2], "tainted big slow=yes:PreferNoSchedule");
+    let parents: Vec<_> = stepper.branch_views().iter().map(|branch| branch.parent).collect();
+    assert_eq!(parents, [None, Some(0), Some(0)]);
 }
 
 const MOST_ALLOCATED: &str = "

@@ -1,6 +1,6 @@
 //! Whether a condition is true of a moment. What is not known makes a comparison neither true nor false.
 
-use super::expr::{Expr, Op, Operand};
+use super::expr::{Expr, Field, Op, Operand};
 use super::scene::{Row, Scene, Value};
 use crate::api::Duration;
 use crate::api::time::human_duration;
@@ -63,6 +63,18 @@ fn told(expr: &Expr, scene: &Scene<'_>, row: Option<&Row<'_>>) -> Hit {
             values.push((name, text(&value)));
         }
     });
+    // Of whom it was said is worth knowing, also where nobody has asked for it.
+    for field in [Field::Plugin, Field::Node, Field::Reason] {
+        let operand = Operand::Field(field);
+        let is_told = values.iter().any(|(known, _)| *known == field.name());
+        if row.is_some()
+            && !is_told
+            && let Some(value) = value(&operand, scene, row)
+        {
+            values.push((field.name().to_owned(), text(&value)));
+        }
+    }
+    values.retain(|(_, value)| !value.is_empty());
     Hit { place: scene.place(), values }
 }
 
@@ -77,9 +89,9 @@ pub(super) fn show(operand: &Operand, scenes: &[Scene<'_>]) -> String {
         let mut n = 0;
         scene.rows(&mut |row| {
             let Some(found) = value(operand, scene, Some(row)) else { return false };
-            let node = scene.field(super::expr::Field::Node, Some(row)).map(|node| text(&node));
+            let node = scene.field(Field::Node, Some(row)).map(|node| text(&node));
             let found = match node {
-                Some(node) if *operand != Operand::Field(super::expr::Field::Node) => {
+                Some(node) if *operand != Operand::Field(Field::Node) => {
                     format!("{node} {}", text(&found))
                 }
                 _ => text(&found),

@@ -142,7 +142,13 @@ impl CompareOverlay {
                 put(buf, y, column, &end_text(end), role);
             }
             put(buf, y, 3, &difference.attempt.to_string(), Role::Number);
-            put(buf, y, 4, &difference.turned_by().join(", "), Role::Text);
+            let by = difference.turned_by();
+            if by.is_empty() {
+                let what = if difference.is_by_chance() { "chance" } else { "what came before" };
+                put(buf, y, 4, what, Role::Muted);
+            } else {
+                put(buf, y, 4, &by.join(", "), Role::Text);
+            }
         }
     }
 }
