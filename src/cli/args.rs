@@ -113,6 +113,15 @@ pub struct RecordArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Exit codes: 0 all pods ended alike; 1 some did not; 2 a file cannot be read.")]
 pub struct DiffArgs {
+    /// Compares A with what it would have come to under this KubeSchedulerConfiguration
+    #[arg(long, value_name = "FILE", conflicts_with = "b")]
+    pub config: Option<PathBuf>,
+    /// The feature gates of that; those of A if none are named
+    #[arg(long, value_name = "A=true,B=false", default_value = "", requires = "config")]
+    pub feature_gates: String,
+    /// Keeps what it would have come to as a recording
+    #[arg(long, value_name = "FILE", requires = "config")]
+    pub record: Option<PathBuf>,
     /// How the result is printed
     #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
     pub output: OutputFormat,
@@ -120,8 +129,8 @@ pub struct DiffArgs {
     #[arg(value_name = "A")]
     pub a: PathBuf,
     /// Another one
-    #[arg(value_name = "B")]
-    pub b: PathBuf,
+    #[arg(value_name = "B", required_unless_present = "config")]
+    pub b: Option<PathBuf>,
 }
 
 /// `schedscope redact`.

@@ -390,6 +390,27 @@ impl<M: Machine> History<M> {
         }
     }
 
+    /// A copy of the machine at the last checkpoint at or before a moment of a branch, and where that is.
+    pub fn copy_before(&self, branch: BranchId, position: usize) -> Option<(usize, M)> {
+        if position < self.start() || position > self.branches.get(branch.0)?.end() {
+            return None;
+        }
+        let (owner, from) = self.nearest_checkpoint(branch, position)?;
+        Some((from, self.checkpoints.get(&(owner, from))?.machine.clone()))
+    }
+
+    /// Does to a copy what was done at a moment of a branch. The entry that was done, if one is known.
+    pub fn redo(&self, copy: &mut M, branch: BranchId, position: usize) -> Option<&Entry<M>> {
+        let entry = self.entry_of(branch, position)?;
+        copy.apply(&entry.op, Some(&entry.outside));
+        Some(entry)
+    }
+
+    /// The operation that leads from a position of a branch to the next one.
+    pub fn entry_in(&self, branch: BranchId, position: usize) -> Option<&Entry<M>> {
+        self.entry_of(branch, position)
+    }
+
     fn begin_branch_if_needed(&mut self) {
         if self.position < self.end() || self.is_given() {
             let parent = Some((self.branch, self.position));

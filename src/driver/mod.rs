@@ -1,6 +1,8 @@
 //! What stands between the core and the world: clocks, threads and I/O.
 
 mod batch_queue;
+pub mod branches;
+pub mod breakpoints;
 pub mod conformance;
 pub mod desk;
 pub mod extender;
@@ -17,3 +19,4 @@ pub mod session;
 pub mod stepper;
 pub mod tap;
 pub mod timeline;
+pub mod what_if;

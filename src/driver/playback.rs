@@ -283,6 +283,9 @@ impl Moment<'_> {
             scheduler: Arc::new(scheduler.view()),
             moment: Place::default(),
             known: Known::default(),
+            debug: Arc::default(),
+            branches: Arc::default(),
+            comparison: None,
             notice: notice.map(|(number, text)| Notice { number, level: NoticeLevel::Info, text }),
             failure: None,
         }

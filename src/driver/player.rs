@@ -42,11 +42,11 @@ impl Stepper {
     pub(super) fn play_the_past(&mut self, wall: Duration, is_over: &mut impl FnMut() -> bool) {
         let is_timed = match (self.run_state, self.speed) {
             (RunState::Paused, _) => return,
-            (RunState::Running, Speed::Times(n)) => {
+            (RunState::Running, Speed::Times(n)) if !self.breaks.is_running_to() => {
                 self.credit = self.credit.saturating_add(wall.saturating_mul(n));
                 true
             }
-            (RunState::RunningToOutcome, _) | (RunState::Running, Speed::Max) => false,
+            (RunState::RunningToOutcome | RunState::Running, _) => false,
         };
         while self.run_state != RunState::Paused && !is_over() {
             let Some(price) = self.price_of_next() else { break };
@@ -56,7 +56,8 @@ impl Stepper {
                 }
                 self.credit = self.credit.saturating_sub(price);
             }
-            if !self.rewind.follow() {
+            let watch = self.before_a_move();
+            if !self.rewind.follow() || self.stop_at_breaks(watch) {
                 break;
             }
             self.tell_marks();

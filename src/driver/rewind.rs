@@ -11,7 +11,11 @@ use std::sync::Arc;
 use crate::api::{Kind, NamespacedName, Str, Time};
 use crate::framework::runtime::Registry;
 use crate::recording::{Divergence, HeaderError};
+use crate::scheduler::trace::Phase;
 
+use super::branches::{self, BranchComparison, BranchView};
+use super::breakpoints::look::{Before, places};
+use super::breakpoints::{Condition, Hit};
 use super::history::{BranchId, Entry, History, HistoryLimits};
 use super::replay::scan::News;
 use super::replay::{Ending, Mark, RecordedSession};
@@ -496,6 +500,16 @@ impl Rewind {
         has_moved
     }
 
+    /// Every branch.
+    pub fn branch_views(&self) -> Vec<BranchView> {
+        branches::views(&self.history)
+    }
+
+    /// Two branches side by side; absent if there is no such branch.
+    pub fn compare_branches(&self, branches: [usize; 2]) -> Option<BranchComparison> {
+        branches::compare(&self.history, branches)
+    }
+
     /// Goes to the end of a branch. False if there is none of that number.
     pub fn go_to_branch(&mut self, branch: usize) -> bool {
         let id = BranchId(branch);
@@ -520,9 +534,108 @@ impl Rewind {
             .map(|entry| (&entry.op, &entry.fact))
     }
 
+    /// Goes over what was done since a position again, whole attempts phase by phase, to the first moment at which
+    /// `is_there` answers true. False if there is none; it is then where it was.
+    pub(super) fn go_again_to(
+        &mut self,
+        from: usize,
+        mut is_there: impl FnMut(&Before, &Simulator) -> bool,
+    ) -> bool {
+        let to = self.history.position();
+        self.inside = None;
+        self.history.seek(from.min(to));
+        while self.history.position() < to {
+            let is_whole =
+                self.history.entry(self.history.position()).is_some_and(|entry| entry.op.is_cycle());
+            let alone = if is_whole { self.alone() } else { None };
+            let Some(mut simulator) = alone else {
+                let before = Before::of(self.history.machine());
+                self.history.seek(self.history.position() + 1);
+                if is_there(&before, self.history.machine()) {
+                    return true;
+                }
+                continue;
+            };
+            let mut is_here = false;
+            let mut n_phases = 0;
+            loop {
+                let before = Before::of(&simulator);
+                if !simulator.step_phase() {
+                    break;
+                }
+                n_phases += 1;
+                is_here = is_there(&before, &simulator);
+                let is_over = is_over(&simulator);
+                if is_here && !is_over {
+                    self.inside = Some(Inside { simulator, n_phases });
+                    return true;
+                }
+                if is_here || is_over {
+                    break;
+                }
+            }
+            self.history.seek(self.history.position() + 1);
+            if is_here {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Goes back to the last moment before the present one at which a condition was true. `None` if there is none; it is
+    /// then where it was.
+    pub fn back_to_condition(&mut self, condition: &Condition) -> Option<Hit> {
+        if let Some(hit) = self.back_inside_to(condition) {
+            return Some(hit);
+        }
+        let (here, branch, is_inside) = (self.history.position(), self.history.branch(), self.is_inside());
+        let mut end = here;
+        while end > self.history.start() {
+            let (from, mut copy) = self.history.copy_before(branch, end - 1)?;
+            let mut last = None;
+            for position in from..end {
+                let before = Before::of(&copy);
+                self.history.redo(&mut copy, branch, position)?;
+                let is_present = !is_inside && position + 1 == here;
+                let earlier = places(&[condition], &before, &copy);
+                let earlier = earlier.into_iter().rfind(|found| !(is_present && found.is_last));
+                last = earlier.map(|found| (position, found)).or(last);
+            }
+            if let Some((position, found)) = last {
+                self.inside = None;
+                self.history.seek(position + 1);
+                if let (Some(at), false) = (found.at, found.is_last) {
+                    self.go_again_to(position, |_, simulator| newest(simulator) == Some(at));
+                }
+                return found.hit_of(condition).cloned();
+            }
+            end = from;
+        }
+        None
+    }
+
+    /// The same within the attempt that is looked at from inside.
+    fn back_inside_to(&mut self, condition: &Condition) -> Option<Hit> {
+        let n_done = self.inside.as_ref()?.n_phases;
+        let mut simulator = self.alone()?;
+        let mut last = None;
+        for n_phases in 1..n_done {
+            let before = Before::of(&simulator);
+            simulator.step_phase();
+            let found = places(&[condition], &before, &simulator);
+            if let Some(hit) = found.last().and_then(|found| found.hit_of(condition)) {
+                last = Some((n_phases, hit.clone()));
+            }
+        }
+        let (n_phases, hit) = last?;
+        self.go_inside(n_phases);
+        Some(hit)
+    }
+
     /// A copy in which the next attempt can be gone through phase by phase. What extenders answer is known.
     fn alone(&self) -> Option<Simulator> {
         let mut simulator = self.history.machine().clone();
+        simulator.forget_events();
         if let Some(SimulatorOp::Recorded(chunk)) =
             self.history.entry(self.history.position()).map(|entry| &entry.op)
         {
@@ -541,6 +654,11 @@ impl Rewind {
         self.inside = Some(Inside { simulator, n_phases });
         true
     }
+}
+
+/// The newest attempt and how far it has come.
+pub(super) fn newest(simulator: &Simulator) -> Option<(u64, Phase)> {
+    simulator.scheduler().newest_trace().map(|trace| (trace.number, trace.phase))
 }
 
 /// Whether nothing is left of the attempt for a person who steps.

@@ -13,6 +13,8 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::branches::{BranchComparison, BranchView};
+use super::breakpoints::{DebugCommand, DebugView};
 use super::desk::Desk;
 use super::history::HistoryLimits;
 use super::recorder::RecorderStats;
@@ -104,6 +106,20 @@ pub enum Edit {
         /// The taint.
         taint: String,
     },
+    /// Another weight for a Score plugin.
+    Weight {
+        /// The plugin.
+        plugin: Str,
+        /// Its weight, from 1 on.
+        weight: i64,
+    },
+    /// The scheduler starts again under another configuration. The name says where the text is from.
+    Configure {
+        /// Such as a file's name.
+        source: String,
+        /// A `KubeSchedulerConfiguration`.
+        text: String,
+    },
     /// `kubectl label`: `key=value`, or `key-` to take it away.
     Label {
         /// The node.
@@ -165,6 +181,10 @@ pub enum SessionCommand {
     StopRecording,
     /// Saves what happened up to now as a recording.
     SaveLast(RecordTo),
+    /// Compares two branches.
+    Compare(usize, usize),
+    /// Sets breakpoints, watches, and goes to where a condition is true.
+    Debug(DebugCommand),
     /// Ends the session.
     Quit,
 }
@@ -234,6 +254,12 @@ pub struct SessionView {
     pub moment: Moment,
     /// What is known of the session besides.
     pub known: Known,
+    /// Breakpoints and watches.
+    pub debug: Arc<DebugView>,
+    /// The branches, in the order in which they began; empty while there is only one.
+    pub branches: Arc<[BranchView]>,
+    /// The two branches that were compared last, with the number of the comparison.
+    pub comparison: Option<(u64, Arc<BranchComparison>)>,
     /// The last answer to a command.
     pub notice: Option<Notice>,
     /// Set when the session's thread has ended with a panic; the screen shows it.
@@ -446,6 +472,7 @@ fn run(
         let is_due = stepper.run_state() != RunState::Paused && last_view.elapsed() >= VIEW_INTERVAL;
         if has_command || is_paused || is_due {
             last_view = Instant::now();
+            stepper.update_watches();
             views.send_replace(Arc::new(session_view(stepper, source, None)));
         }
     }
@@ -478,6 +505,9 @@ fn session_view(stepper: &mut Stepper, source: &Str, failure: Option<Str>) -> Se
         scheduler: Arc::new(simulator.scheduler().view()),
         moment: stepper.moment(),
         known: Known { timeline, replay, recorder: stepper.recorder_view() },
+        debug: stepper.debug_view(),
+        branches: stepper.branch_views(),
+        comparison: stepper.comparison().cloned(),
         notice: stepper.notice().cloned(),
         failure,
     }

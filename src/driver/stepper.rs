@@ -2,12 +2,18 @@
 //!
 //! Reads no clock: whoever owns the stepper tells it how much wall-clock time has gone by.
 
+use std::sync::Arc;
+
 use crate::api::{Duration, Kind, NamespacedName, Time};
 use crate::scheduler::pod_group_trace::GroupStep;
 
+use super::branches::{BranchComparison, BranchView};
+use super::breakpoints::list::Stop;
+use super::breakpoints::look::Before;
+use super::breakpoints::{Breaks, DebugCommand, DebugView};
 use super::desk::Desk;
 use super::replay::chunk::Lead;
-use super::rewind::{Moment, Rewind};
+use super::rewind::{Moment, Rewind, newest};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
 use super::sandbox::simulator::Simulator;
 use super::seek::Wanted;
@@ -36,6 +42,10 @@ pub struct Stepper {
     pub(super) last_seek: Option<Wanted>,
     /// Absent where nothing can be recorded.
     pub(super) desk: Option<Desk>,
+    pub(super) breaks: Breaks,
+    /// Why it stands where it stands, if that is because of a breakpoint.
+    stop: Option<Stop>,
+    comparison: Option<(u64, Arc<BranchComparison>)>,
 }
 
 impl Stepper {
@@ -59,6 +69,9 @@ impl Stepper {
             told_at: None,
             last_seek: None,
             desk: None,
+            breaks: Breaks::default(),
+            stop: None,
+            comparison: None,
         };
         stepper.tell_how_it_ends();
         stepper.tell_marks();
@@ -73,6 +86,26 @@ impl Stepper {
     /// Where in what is known of it the sandbox stands.
     pub fn moment(&self) -> Moment {
         self.rewind.moment()
+    }
+
+    /// What is told of breakpoints and watches.
+    pub fn debug_view(&self) -> Arc<DebugView> {
+        self.breaks.view(self.stop.as_ref())
+    }
+
+    /// The branches; none while there is only one.
+    pub fn branch_views(&self) -> Arc<[BranchView]> {
+        if self.moment().n_branches > 1 { self.rewind.branch_views().into() } else { Arc::from([]) }
+    }
+
+    /// The two branches that were compared last.
+    pub fn comparison(&self) -> Option<&(u64, Arc<BranchComparison>)> {
+        self.comparison.as_ref()
+    }
+
+    /// Looks at what is watched.
+    pub fn update_watches(&mut self) {
+        self.breaks.update_watches(self.rewind.simulator());
     }
 
     /// Ends the recording, if there is one.
@@ -97,6 +130,11 @@ impl Stepper {
 
     /// Does a command. False if the session is to end.
     pub fn command(&mut self, command: SessionCommand) -> bool {
+        let is_about_the_view =
+            matches!(command, SessionCommand::SetSpeed(_) | SessionCommand::Faster | SessionCommand::Slower);
+        if !is_about_the_view {
+            self.breaks.run_to(None);
+        }
         match command {
             SessionCommand::StepPhase => self.step(Rewind::step_phase),
             SessionCommand::StepPlacement => self.step(step_placement),
@@ -124,6 +162,8 @@ impl Stepper {
             SessionCommand::Record(to) => self.record(&to),
             SessionCommand::StopRecording => self.stop_recording(),
             SessionCommand::SaveLast(to) => self.save_last(&to),
+            SessionCommand::Compare(a, b) => self.compare(a, b),
+            SessionCommand::Debug(command) => self.debug(command),
             SessionCommand::Quit => return false,
         }
         self.tell_marks();
@@ -139,10 +179,12 @@ impl Stepper {
 
     fn step(&mut self, step: impl Fn(&mut Rewind) -> bool) {
         self.run_state = RunState::Paused;
-        if !step(&mut self.rewind) {
-            if self.rewind.is_at_end_of_recording() {
-                return self.say_recording_is_over();
-            }
+        let watch = self.before_a_move();
+        if step(&mut self.rewind) {
+            self.stop_at_breaks(watch);
+        } else if self.rewind.is_at_end_of_recording() {
+            self.say_recording_is_over();
+        } else {
             let text = match self.simulator().next_timeout() {
                 Some((_, reason)) => {
                     format!("no pod can be tried now; next: {reason} (advance time to get there)")
@@ -172,11 +214,15 @@ impl Stepper {
             },
         };
         let before = self.simulator().now();
+        self.stop = None;
         if self.rewind.is_past() {
             // In the past time goes along the way that is known.
             self.rewind.go_to_time(to);
         } else {
             self.advance_to(to, |_| true);
+        }
+        if self.stop.is_some() {
+            return;
         }
         let by = crate::api::time::human_duration(self.simulator().now() - before);
         self.say(NoticeLevel::Info, format!("time moved on by {by}"));
@@ -184,19 +230,22 @@ impl Stepper {
 
     fn advance_to(&mut self, to: Time, mut at_stop: impl FnMut(&Simulator) -> bool) {
         while self.simulator().next_timeout().is_some_and(|(at, _)| at <= to) {
-            self.rewind.apply(SimulatorOp::NextTimeout);
-            if !at_stop(self.simulator()) {
+            if self.apply_and_look(SimulatorOp::NextTimeout) || !at_stop(self.simulator()) {
                 return;
             }
         }
         if to > self.simulator().now() {
-            self.rewind.apply(SimulatorOp::TimeTo(to));
+            self.apply_and_look(SimulatorOp::TimeTo(to));
         }
     }
 
     fn edit(&mut self, edit: Edit) {
         let n_branches = self.moment().n_branches;
+        let watch = self.before_a_move().filter(|_| self.run_state != RunState::Paused);
         let SimulatorSaid::Edited(said) = self.rewind.apply(SimulatorOp::Edit(edit)) else { return };
+        if self.stop_at_breaks(watch) {
+            return;
+        }
         let moment = self.moment();
         match said {
             Ok(said) if moment.n_branches > n_branches => {
@@ -213,6 +262,7 @@ impl Stepper {
 
     fn back(&mut self, to: BackTo) {
         self.run_state = RunState::Paused;
+        self.stop = None;
         match to {
             BackTo::Phase if self.rewind.back_phase() => {}
             BackTo::Cycle if self.rewind.back_cycle() => {}
@@ -279,6 +329,7 @@ impl Stepper {
             (RunState::Paused, _) => return,
             // A person who asks for the outcome does not want to wait for it.
             (RunState::RunningToOutcome, _) | (RunState::Running, Speed::Max) => None,
+            (RunState::Running, _) if self.breaks.is_running_to() => None,
             (RunState::Running, Speed::Times(n)) => Some(self.simulator().now() + wall.saturating_mul(n)),
         };
         match target {
@@ -292,8 +343,10 @@ impl Stepper {
         while self.run_state != RunState::Paused && !is_over() {
             let now = self.simulator().now();
             if self.simulator().scheduler().can_schedule() && self.next_cycle_at <= now {
-                self.rewind.apply(SimulatorOp::StepCycle);
                 self.next_cycle_at = now + CYCLE_INTERVAL;
+                if self.apply_and_look(SimulatorOp::StepCycle) {
+                    return;
+                }
                 self.stop_at_outcome();
                 continue;
             }
@@ -308,7 +361,11 @@ impl Stepper {
 
     fn run_flat_out(&mut self, is_over: &mut impl FnMut() -> bool) {
         while self.run_state != RunState::Paused && !is_over() {
+            let watch = self.before_a_move();
             if self.rewind.step_cycle() {
+                if self.stop_at_breaks(watch) {
+                    return;
+                }
                 self.stop_at_outcome();
                 continue;
             }
@@ -317,13 +374,16 @@ impl Stepper {
                     continue;
                 }
                 self.run_state = RunState::Paused;
+                self.breaks.run_to(None);
                 self.say(NoticeLevel::Info, "at rest: nothing moves until something changes; paused");
                 return;
             }
             if self.simulator().next_timeout().is_none() {
                 return;
             }
-            self.rewind.apply(SimulatorOp::NextTimeout);
+            if self.apply_and_look(SimulatorOp::NextTimeout) {
+                return;
+            }
             self.stop_at_outcome();
         }
     }
@@ -336,8 +396,7 @@ impl Stepper {
         if self.simulator().next_timeout().is_none() {
             return false;
         }
-        self.rewind.apply(SimulatorOp::NextTimeout);
-        self.simulator().scheduler().can_schedule()
+        !self.apply_and_look(SimulatorOp::NextTimeout) && self.simulator().scheduler().can_schedule()
     }
 
     pub(super) fn stop_at_outcome(&mut self) {
@@ -355,10 +414,127 @@ impl Stepper {
         match (self.run_state, self.speed) {
             (RunState::Paused, _) => None,
             (RunState::RunningToOutcome, _) | (_, Speed::Max) => Some(Duration::ZERO),
+            (RunState::Running, _) if self.breaks.is_running_to() => Some(Duration::ZERO),
             (RunState::Running, Speed::Times(n)) => {
                 Some((CYCLE_INTERVAL / n.max(1)).clamp(Duration::from_millis(16), TICK_MAX))
             }
         }
+    }
+
+    /// What has happened up to now, if there are breakpoints to ask what happens next. The stop is over.
+    pub(super) fn before_a_move(&mut self) -> Option<(usize, Before)> {
+        self.stop = None;
+        if self.breaks.is_idle() {
+            return None;
+        }
+        Some((self.rewind.position(), Before::of(self.rewind.simulator())))
+    }
+
+    fn apply_and_look(&mut self, op: SimulatorOp) -> bool {
+        let watch = self.before_a_move();
+        self.rewind.apply(op);
+        self.stop_at_breaks(watch)
+    }
+
+    /// Stops where a breakpoint is hit by what has happened since, at the phase at which it is. Whether it did.
+    pub(super) fn stop_at_breaks(&mut self, since: Option<(usize, Before)>) -> bool {
+        let Some((position, before)) = since else { return false };
+        let mut stop = None;
+        if before.needs_phases(self.rewind.simulator()) && !self.rewind.is_inside() {
+            // The evidence of each attempt is there while it is made.
+            let breaks = &mut self.breaks;
+            self.rewind.go_again_to(position, |before, simulator| {
+                stop = breaks.look(before, simulator).iter().find_map(|found| breaks.count(found));
+                stop.is_some()
+            });
+        } else {
+            for found in self.breaks.look(&before, self.rewind.simulator()) {
+                stop = self.breaks.count(&found);
+                if stop.is_none() {
+                    continue;
+                }
+                if let (Some(at), false, false) = (found.at, found.is_last, self.rewind.is_inside()) {
+                    self.rewind.go_again_to(position, |_, simulator| newest(simulator) == Some(at));
+                }
+                break;
+            }
+        }
+        let Some(stop) = stop else { return false };
+        self.run_state = RunState::Paused;
+        self.rewind.mark(&stop.to_string(), false);
+        self.say(NoticeLevel::Info, format!("stopped: {stop}"));
+        self.stop = Some(stop);
+        true
+    }
+
+    fn compare(&mut self, a: usize, b: usize) {
+        let last = self.moment().n_branches.saturating_sub(1);
+        match self.rewind.compare_branches([a, b]) {
+            Some(comparison) => {
+                let n = comparison.differences.len();
+                let number = self.comparison.as_ref().map_or(0, |(number, _)| *number) + 1;
+                self.comparison = Some((number, Arc::new(comparison)));
+                let pods = if n == 1 {
+                    "1 pod goes another way".to_owned()
+                } else {
+                    format!("{n} pods go other ways")
+                };
+                self.say(NoticeLevel::Info, format!("branch {a} and branch {b}: {pods}"));
+            }
+            None => {
+                let text = format!("there are no such branches; branches are 0 to {last}");
+                self.say(NoticeLevel::Error, text);
+            }
+        }
+    }
+
+    fn debug(&mut self, command: DebugCommand) {
+        let text = match command {
+            DebugCommand::Break { condition, is_once, n_ignored } => {
+                let text = condition.text().to_owned();
+                let number = self.breaks.add(condition, is_once, n_ignored);
+                let once = if is_once { ", once" } else { "" };
+                format!("breakpoint {number}{once}: {text}")
+            }
+            DebugCommand::Watch(watched) => {
+                let text = watched.text().to_owned();
+                format!("watch {}: {text}", self.breaks.watch(watched))
+            }
+            DebugCommand::Enable(number, on) => match self.breaks.enable(number, Some(on)) {
+                Some(_) => format!("breakpoint {number} is {}", if on { "on" } else { "off" }),
+                None => return self.say(NoticeLevel::Error, format!("there is no breakpoint {number}")),
+            },
+            DebugCommand::Toggle(number) => match self.breaks.enable(number, None) {
+                Some(on) => format!("breakpoint {number} is {}", if on { "on" } else { "off" }),
+                None => return self.say(NoticeLevel::Error, format!("there is no breakpoint {number}")),
+            },
+            DebugCommand::Delete(number) if self.breaks.delete(number) => format!("{number} is gone"),
+            DebugCommand::Delete(number) => {
+                return self.say(NoticeLevel::Error, format!("there is no breakpoint or watch {number}"));
+            }
+            DebugCommand::DeleteAll => {
+                format!("{} breakpoints and watches are gone", self.breaks.delete_all())
+            }
+            DebugCommand::RunTo(condition) => {
+                self.breaks.run_to(Some(condition));
+                self.start(RunState::Running);
+                return;
+            }
+            DebugCommand::RunBackTo(condition) => {
+                self.run_state = RunState::Paused;
+                match self.rewind.back_to_condition(&condition) {
+                    Some(hit) => {
+                        let (number, condition) = (None, condition.text().to_owned());
+                        let stop = Stop { number, condition, hit };
+                        let text = format!("back: {stop}");
+                        self.stop = Some(stop);
+                        text
+                    }
+                    None => format!("that was true at no moment before that is known: {condition}"),
+                }
+            }
+        };
+        self.say(NoticeLevel::Info, text);
     }
 
     fn report_problems(&mut self) {

@@ -331,6 +331,27 @@ pub fn check<R: BufRead>(
     Ok(())
 }
 
+/// The inputs that lead to the last state of a recording, up to where it was cut off: where it goes back, those in
+/// between do not count. Ranges of numbers, the last ones first.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn last_way<R: BufRead>(reader: R) -> Result<Vec<RangeInclusive<u64>>, ReadError> {
+    let mut reader = RecordingReader::new(reader)?;
+    let mut tree = Tree::default();
+    loop {
+        match reader.next_entry() {
+            Ok(Some(entry)) => match entry.record {
+                Record::Input { .. } => tree.add(),
+                Record::Rewind { input } => tree.rewind(input.min(tree.inputs)),
+                _ => {}
+            },
+            Ok(None) | Err(ReadError::Cut { .. }) => return Ok(tree.way()),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// Plays the inputs that lead to the state of the tree.
 fn play_again<R: BufRead>(reader: R, registry: &Registry, tree: &Tree) -> Result<Replay, ReplayError> {
     let mut reader = RecordingReader::new(reader)?;

@@ -33,6 +33,7 @@ mod pre_bind;
 mod preemption;
 mod preemptor;
 mod questions;
+mod reconfigure;
 mod schedule_one;
 pub mod trace;
 pub mod turns;
@@ -67,6 +68,7 @@ use pod_group_cycle::GroupCycle;
 pub use pod_group_cycle::GroupDeed;
 use preemption::PreemptionRun;
 use preemptor::Preemptor;
+pub use reconfigure::ReconfigureError;
 use trace::CycleOutcome;
 use turns::{Strand, Turns};
 use view::{Counts, CycleSummary, ObjectEvent, QueueMoveLine};
@@ -355,6 +357,8 @@ impl Scheduler {
                 let env = self.world.queue_env();
                 self.queue.activate(&env, &pods);
             }
+            Command::SetWeight { plugin, weight } => self.set_weight(&plugin, weight),
+            Command::Configure { configuration } => self.configure(&configuration),
             Command::AllowWaitingPod { uid, plugin } => {
                 self.world.waiting_pods.allow(&uid, &plugin);
             }
@@ -502,6 +506,7 @@ impl Scheduler {
             number: trace.number,
             started: trace.started,
             pod: trace.pod_key(),
+            host: trace.selection.as_ref().map(|selection| selection.host.clone()),
             outcome,
         });
         let is_newest = self.journal.last_trace.as_ref().is_none_or(|last| last.number <= trace.number);

@@ -109,6 +109,8 @@ pub struct CycleSummary {
     pub started: Time,
     /// The pod.
     pub pod: NamespacedName,
+    /// The node that was chosen, whatever became of it.
+    pub host: Option<Str>,
     /// How it ended.
     pub outcome: CycleOutcome,
 }

@@ -1,5 +1,6 @@
 //! Makes the read model.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::api::objects::Pod;
@@ -230,8 +231,22 @@ impl Scheduler {
         under_way.map(|trace| Arc::new(trace.clone())).or_else(|| self.journal.last_group.clone())
     }
 
-    /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else
-    /// of the newest.
+    /// Past attempts, the newest last; bounded, and kept only where evidence is.
+    pub fn history(&self) -> &VecDeque<CycleSummary> {
+        &self.journal.history
+    }
+
+    /// The evidence of the attempt under way, else of the newest that there is: of one on its way to its node, or of the
+    /// last that has ended.
+    pub fn newest_trace(&self) -> Option<&CycleTrace> {
+        let suspended = self.suspended.iter().map(|suspended| &suspended.cycle);
+        let under_way = self.cycle.iter().chain(suspended).find_map(|cycle| cycle.trace.as_deref());
+        under_way.or_else(|| {
+            let bindings = self.binding_cycles.iter().filter_map(|binding| binding.cycle.trace.as_deref());
+            bindings.chain(self.journal.last_trace.as_deref()).max_by_key(|trace| trace.number)
+        })
+    }
+
     /// The evidence of the attempt for a pod, while it is under way or if it was the last one that ended.
     pub fn trace_of(&self, pod: &NamespacedName) -> Option<&CycleTrace> {
         let bindings = self.binding_cycles.iter().map(|binding| &binding.cycle);
@@ -241,6 +256,8 @@ impl Scheduler {
         under_way.chain(self.journal.last_trace.as_deref()).find(|trace| trace.pod_key() == *pod)
     }
 
+    /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else
+    /// of the newest.
     fn current_trace(&self) -> Option<Arc<CycleTrace>> {
         let cycle = self.cycle.as_ref().or_else(|| Some(&self.suspended.as_ref()?.cycle));
         let under_way = cycle.and_then(|cycle| cycle.trace.as_ref());

@@ -153,6 +153,9 @@ actions! {
     BackCycle "back-cycle" [Stepper] "Go back to before the attempt that is under way or was made last";
     BackToChange "back-to-change" [Stepper] "Go back to the last change of the selected pod or node: who put it here?";
     BackToStart "back-to-start" [Stepper] "Go back to the beginning of what is known";
+    BreakHere "break-here" [Stepper] "Set a breakpoint on the selected pod, node, plugin or cell";
+    Branches "branches" [Stepper] palette true "Show the branches: where each left another, by what, and what came of it";
+    Breaks "breaks" [Stepper] "Show the breakpoints and watches, with how often each was hit";
     GoToEnd "go-to-end" [Stepper] "Go on to the last moment that is known";
     RunToOutcome "run-to-outcome" [Stepper] hint 16 "outcome" "Go on until a pod is bound or rejected";
     Run "run" [Stepper] "Run freely";
@@ -224,6 +227,9 @@ actions! {
     Quit "quit" [Global] "Quit";
 
     Close "close" [Overlay] hint 2 "close" "Close the overlay";
+    CompareBranch "compare-branch" [Overlay] "Put the selected branch beside the present one";
+    ToggleBreak "toggle-break" [Overlay] "Switch a breakpoint on or off";
+    DeleteBreak "delete-break" [Overlay] "Delete a breakpoint or a watch";
     Accept "accept" [Overlay Confirm TextInput] hint 1 "accept" "Do it";
     Refuse "refuse" [Confirm] hint 2 "no" "Leave it";
     Cancel "cancel" [TextInput] hint 2 "cancel" "Leave without doing anything";

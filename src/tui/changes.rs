@@ -152,6 +152,9 @@ mod tests {
             next_timeout: None,
             scheduler: Arc::new(view),
             notice: None,
+            debug: Default::default(),
+            branches: Default::default(),
+            comparison: None,
             failure: None,
         }
     }

@@ -90,6 +90,11 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
             line: Line::styled(view.speed.to_string().replace('×', times), style(Role::StatusBarValue)),
         },
     ];
+    if let Some(stopped) = &view.debug.stopped {
+        // The number is enough here; the rest stands in the list of breakpoints.
+        let what = stopped.split(" at ").next().unwrap_or_default();
+        segments.push(Segment { rank: 2, line: Line::styled(what.to_owned(), style(Role::Warning)) });
+    }
     if let Some(line) = moment(cx) {
         segments.push(Segment { rank: 1, line });
     }

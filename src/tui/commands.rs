@@ -15,6 +15,9 @@ use super::panes::Subject;
 use super::suggest::nearest;
 use super::theme::load::BUILT_IN;
 
+mod branches;
+mod debug;
+
 /// What a command line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
@@ -33,6 +36,8 @@ pub enum Deed {
     },
     /// Reads a file and gives it to the session.
     ApplyFile(String),
+    /// Reads a configuration from a file and gives it to the session.
+    ConfigFile(String),
     /// Changes the theme.
     Theme(String),
 }
@@ -136,6 +141,34 @@ pub const COMMANDS: &[CommandInfo] = &[
     command("note", "TEXT", "Say something about this moment", &[], known::note),
     command("record", "[FILE|stop]", "Record the session from its start on", &[], known::record),
     command("save-last", "[FILE]", "Save what happened as a recording", &[], known::save_last),
+    command(
+        "break",
+        "[once | after N] [CONDITION]",
+        "Stop where a condition is true, such as node == a-1 && code == Unschedulable",
+        &[],
+        debug::set_break,
+    ),
+    command("watch", "VALUE|CONDITION", "Show a value as it changes, such as chosen", &[], debug::watch),
+    command("unbreak", "N|all", "Delete a breakpoint or a watch", &[], debug::delete),
+    command("enable", "N", "Let a breakpoint stop again", &[], debug::enable),
+    command("disable", "N", "Let a breakpoint stop no more", &[], debug::disable),
+    command("run-to", "CONDITION", "Go on until a condition is true", &[], debug::run_to),
+    command(
+        "run-back-to",
+        "CONDITION",
+        "Go back to where a condition was true last",
+        &[],
+        debug::run_back_to,
+    ),
+    command(
+        "compare",
+        "[A B]",
+        "Put two branches side by side: which pods go other ways, and by which plugin",
+        &[],
+        branches::compare,
+    ),
+    command("weight", "PLUGIN N", "Give a Score plugin another weight", &[], branches::weight),
+    command("config", "FILE", "Start the scheduler again under another configuration", &[], branches::config),
     command("outcome", "", "Go on until a pod is bound or rejected", &[], |_, _| {
         session(SessionCommand::RunToOutcome)
     }),
@@ -652,6 +685,9 @@ mod tests {
             next_timeout: None,
             scheduler: Arc::new(View { nodes: nodes.to_vec(), ..View::default() }),
             notice: None,
+            debug: Default::default(),
+            branches: Default::default(),
+            comparison: None,
             failure: None,
         }
     }

@@ -15,6 +15,7 @@ mod redaction;
 mod replay;
 mod round_trip;
 mod session;
+mod what_if;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};

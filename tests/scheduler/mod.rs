@@ -2,6 +2,8 @@
 
 mod attempts;
 mod binding;
+mod branches;
+mod breakpoints;
 mod controllers;
 mod determinism;
 mod devices;

@@ -73,6 +73,9 @@ pub fn session(n: usize) -> SessionView {
         next_timeout: Some((Duration::from_secs(3), Str::from("flush"))),
         scheduler: Arc::new(view),
         notice: None,
+        debug: Default::default(),
+        branches: Default::default(),
+        comparison: None,
         failure: None,
     }
 }

@@ -495,6 +495,11 @@ impl SandboxApi {
         self.events.push(event);
     }
 
+    /// Takes an object away at once, as when somebody else has seen to its end. False if it is not there.
+    pub fn take_away(&mut self, kind: Kind, key: &NamespacedName) -> bool {
+        self.remove(kind, key)
+    }
+
     /// Takes an object away and tells of it. False if it is not there.
     pub(super) fn remove(&mut self, kind: Kind, key: &NamespacedName) -> bool {
         let Some(object) = self.objects.remove(kind, key) else { return false };

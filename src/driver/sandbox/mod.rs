@@ -5,6 +5,7 @@
 
 pub mod admission;
 pub mod api;
+mod configuration;
 pub mod controllers;
 pub mod deletion;
 pub mod disk_defaults;

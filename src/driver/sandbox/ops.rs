@@ -138,6 +138,7 @@ impl Machine for Simulator {
             SimulatorOp::Leave => SimulatorSaid::Moved(true),
         };
         let notes = self.notes.take().unwrap_or_default();
+        self.last_events = notes.events;
         if let Some(outside) = outside {
             self.set_recorded_behind(outside.recorded);
         }

@@ -21,7 +21,7 @@ use super::controllers::{Controllers, Journal};
 use super::following::Following;
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
-const TICK: Duration = Duration::from_micros(1);
+pub(in crate::driver) const TICK: Duration = Duration::from_micros(1);
 
 /// How calls to extenders are made.
 pub trait ExtenderTransport: std::fmt::Debug + Send + Sync {
@@ -55,6 +55,8 @@ pub struct Simulator {
     pub(super) following: Option<Following>,
     /// Notes about the operation under way, if somebody wants them.
     pub(super) notes: Option<Notes>,
+    /// What the watches have reported while the last operation was done.
+    pub(super) last_events: Vec<WatchEvent>,
     recording: Tap,
 }
 
@@ -89,6 +91,8 @@ pub(super) struct Notes {
     pub known_answers: VecDeque<ExtenderAnswer>,
     /// The objects that have changed.
     pub changed: Vec<(Kind, NamespacedName)>,
+    /// How.
+    pub events: Vec<WatchEvent>,
 }
 
 impl Simulator {
@@ -134,6 +138,7 @@ impl Simulator {
             controllers: None,
             following: None,
             notes: None,
+            last_events: Vec::new(),
             recording: Tap {
                 shared: recording.map(|tap| Arc::new(Mutex::new(tap))),
                 is_active: true,
@@ -163,6 +168,7 @@ impl Simulator {
             controllers: None,
             following: Some(following),
             notes: None,
+            last_events: Vec::new(),
             recording: Tap::default(),
         }
     }
@@ -206,6 +212,16 @@ impl Simulator {
     /// Simulated time.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// What the watches have reported while the last operation was done.
+    pub fn last_events(&self) -> &[WatchEvent] {
+        &self.last_events
+    }
+
+    /// What was reported is of no interest any more.
+    pub(in crate::driver) fn forget_events(&mut self) {
+        self.last_events.clear();
     }
 
     /// When simulated time began.
@@ -383,6 +399,27 @@ impl Simulator {
         }
     }
 
+    /// Moves time forward to `to` for what is about to happen then, with a stop wherever something happens by itself
+    /// before.
+    pub fn let_clock_go_to(&mut self, to: Time) {
+        while self.next_timeout().is_some_and(|(at, _)| at < to) && self.now < to {
+            self.go_to_next_timeout();
+        }
+        self.now = self.now.max(to);
+    }
+
+    /// Does what the present time asks for.
+    pub fn time_out(&mut self) {
+        self.let_time_pass();
+    }
+
+    /// Changes the cluster as somebody else did, at the present time.
+    pub fn change_now<R>(&mut self, change: impl FnOnce(&mut SandboxApi, Time) -> R) -> R {
+        let changed = change(&mut self.api, self.now);
+        self.settle();
+        changed
+    }
+
     fn let_time_pass(&mut self) {
         self.api.advance(self.now);
         if let Some(controllers) = &mut self.controllers {
@@ -411,6 +448,8 @@ impl Simulator {
                     Err(error) => Err(error.to_string()),
                 };
             }
+            Edit::Weight { plugin, weight } => return self.set_weight(plugin, *weight),
+            Edit::Configure { source, text } => return self.configure(source, text),
             Edit::DeleteNode(node) => api.delete_node(node),
             Edit::Cordon(node) => api.cordon(node),
             Edit::Uncordon(node) => api.uncordon(node),
@@ -457,6 +496,7 @@ impl Simulator {
         for event in self.api.take_events() {
             if let Some(notes) = &mut self.notes {
                 notes.changed.push((event.object().kind(), event.object().key()));
+                notes.events.push(event.clone());
             }
             if let Some(controllers) = &mut self.controllers {
                 controllers.observe(&event);

@@ -26,9 +26,13 @@ impl Shell {
         // A recording has its strip wherever there is room.
         let has_strip = self.world.view.known.replay.is_some();
         let arrangement = layout::Arrangement { has_strip, ..self.focus.arrangement };
-        match layout::layout(screen, &arrangement) {
+        let n_watch_lines = self.n_watch_lines(screen);
+        let room = Rect { height: screen.height - n_watch_lines, ..screen };
+        match layout::layout(room, &arrangement) {
             Layout::TooSmall => self.draw_too_small(screen, buf),
             Layout::Panes { status, tabs, panes, footer } => {
+                self.draw_watches(Rect { height: n_watch_lines, ..footer }, buf);
+                let footer = Rect { y: footer.y + n_watch_lines, ..footer };
                 self.world.shown.extend(panes.iter().map(|(id, _)| *id));
                 chrome::status_bar(status, buf, self.world.log.n_dropped, &self.chrome_cx());
                 // The strip has a place of its own.

@@ -82,6 +82,9 @@ fn session_view() -> SessionView {
         next_timeout: None,
         scheduler: Arc::new(View::default()),
         notice: None,
+        debug: Default::default(),
+        branches: Default::default(),
+        comparison: None,
         failure: None,
     }
 }

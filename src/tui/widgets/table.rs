@@ -317,6 +317,9 @@ mod tests {
             next_timeout: None,
             scheduler: Arc::new(View::default()),
             notice: None,
+            debug: Default::default(),
+            branches: Default::default(),
+            comparison: None,
             failure: None,
         };
         test(&Cx {
