@@ -34,6 +34,15 @@ pub trait Machine: Clone {
 
     /// About how many bytes a copy keeps for itself once the machine has gone on.
     fn estimated_bytes(&self) -> usize;
+
+    /// Whether what a person wants to see of the next operations is left out, so that they are done faster. Has no
+    /// influence on what they do.
+    fn set_lean(&mut self, _is_lean: bool) {}
+
+    /// Whether a person who looks at the machine later sees what was done by this operation.
+    fn is_seen(_op: &Self::Op) -> bool {
+        false
+    }
 }
 
 /// What came of an operation.
@@ -117,6 +126,11 @@ impl Default for HistoryLimits {
 pub const CHECKPOINT_COST_MIN: Elapsed = Elapsed::from_millis(20);
 /// A checkpoint is made when doing again what lies behind the last one costs so many times what the copy costs.
 pub const COPY_COST_FACTOR: u32 = 4;
+
+/// So many operations before the last one that a person sees are done in full: it may have begun with them.
+const SEEN_OPS: usize = 24;
+/// The last operation that a person sees is looked for among so many.
+const SEEN_OPS_MAX: usize = 4_096;
 
 /// A machine with its past.
 #[derive(Clone, Debug)]
@@ -322,7 +336,8 @@ impl<M: Machine> History<M> {
         if position > found.end() || position < self.start() {
             return false;
         }
-        let Some((owner, from)) = self.nearest_checkpoint(branch, position) else { return false };
+        let lean_to = self.lean_to(branch, position);
+        let Some((owner, from)) = self.nearest_checkpoint(branch, lean_to) else { return false };
         let is_ahead = branch == self.branch && (from..=position).contains(&self.position);
         if !is_ahead {
             let Some(checkpoint) = self.checkpoints.get(&(owner, from)) else { return false };
@@ -332,7 +347,9 @@ impl<M: Machine> History<M> {
         }
         self.branch = branch;
         while self.position < position {
-            let Some(entry) = self.entry(self.position) else { return false };
+            let is_lean = self.position < lean_to;
+            self.machine.set_lean(is_lean);
+            let Some(entry) = self.entry(self.position) else { break };
             let (op, outside) = (entry.op.clone(), entry.outside.clone());
             let started = Instant::now();
             let done = self.machine.apply(&op, Some(&outside));
@@ -342,7 +359,16 @@ impl<M: Machine> History<M> {
             self.position += 1;
             self.make_checkpoint_if_due();
         }
-        true
+        self.machine.set_lean(false);
+        self.position == position
+    }
+
+    /// The position from which on operations are done in full, so that a person sees at `position` what there is to see.
+    fn lean_to(&self, branch: BranchId, position: usize) -> usize {
+        let first = position.saturating_sub(SEEN_OPS_MAX).max(self.start);
+        let is_seen = |at: &usize| self.entry_of(branch, *at).is_some_and(|entry| M::is_seen(&entry.op));
+        let seen = (first..position).rev().find(is_seen).unwrap_or(position);
+        seen.saturating_sub(SEEN_OPS).max(self.start)
     }
 
     /// What is kept about an operation of a way that is given was found out.

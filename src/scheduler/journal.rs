@@ -26,6 +26,8 @@ pub(super) struct Journal {
     pub pods: PodLogs,
     /// How many moves there have been.
     pub n_moves: u64,
+    /// Whether attempts have their lines although no evidence of them is kept.
+    pub is_lean: bool,
     /// Lines let go.
     pub n_dropped: u64,
 }

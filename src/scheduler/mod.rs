@@ -329,6 +329,13 @@ impl Scheduler {
         self.queue.set_move_log_level(move_log_level(is_tracing));
     }
 
+    /// Whether attempts leave their lines and no evidence from now on, as where many are made that nobody looks at. Has
+    /// no influence on any decision.
+    pub fn set_lean(&mut self, is_lean: bool) {
+        self.options.is_tracing = !is_lean;
+        self.journal.is_lean = is_lean;
+    }
+
     /// What went wrong inside since the last call and has no other place: a failed status patch, an object that
     /// does not go with what the cache knows.
     pub fn take_problems(&mut self) -> Vec<String> {
@@ -499,7 +506,16 @@ impl Scheduler {
     /// The attempt has ended: its evidence and its line in the history.
     fn finish_trace(&mut self, cycle: Cycle, outcome: CycleOutcome) {
         self.n_outcomes += 1;
-        let Some(mut trace) = cycle.trace else { return };
+        let Some(mut trace) = cycle.trace else {
+            if self.journal.is_lean {
+                let (number, started) = (cycle.number, self.world.now);
+                let pod = cycle.pod_info().pod.key();
+                self.journal.add_history(CycleSummary { number, started, pod, outcome });
+                // What is there is that of an earlier one.
+                self.journal.last_trace = None;
+            }
+            return;
+        };
         trace.outcome = outcome.clone();
         self.journal.pods.end_attempt(&trace);
         self.journal.add_history(CycleSummary {

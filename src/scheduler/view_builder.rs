@@ -100,17 +100,15 @@ impl Scheduler {
     /// what is counted are the tables that a copy has of its own, and what is copied when it is changed.
     pub fn estimated_bytes(&self) -> usize {
         /// A place in a table: the key, the reference, what the table itself needs.
-        const PLACE: usize = 96;
+        const PLACE: usize = 100;
         /// What is kept about a pod that waits.
-        const QUEUED: usize = 700;
-        /// What is kept about a node; about as many are copied between two checkpoints as have got a pod.
+        const QUEUED: usize = 300;
+        /// What is kept about a node, in the cache and in the snapshot.
         const NODE: usize = 600;
-        /// Lines for people, and the evidence of the last attempt.
+        /// Lines for people.
         const LINES: usize = 400_000;
-        let counts = self.counts();
-        let pending = counts.active + counts.backoff + counts.unschedulable;
-        let n_objects = self.objects().len();
-        LINES + n_objects * PLACE + pending * QUEUED + counts.nodes * NODE + counts.assigned * PLACE
+        let n_nodes = self.cache.nodes().count();
+        LINES + self.objects().len() * PLACE + self.n_pending() * QUEUED + n_nodes * NODE
     }
 
     /// The pods whose attempts are not over, in the order in which they were popped.

@@ -120,6 +120,8 @@ impl Scanner {
         let branch = BranchId(index);
         let (mut cost, mut copy_cost) = (Elapsed::ZERO, Elapsed::ZERO);
         let (mut facts, mut from, mut told) = (Vec::new(), begin, Instant::now());
+        // Whoever goes to a moment does the last operations again, and sees all of them.
+        simulator.scheduler_mut().set_lean(true);
         for (i, chunk) in way.chunks.iter().enumerate() {
             let position = begin + i + 1;
             let started = Instant::now();

@@ -157,6 +157,14 @@ impl Machine for Simulator {
         Done { outside, fact, said }
     }
 
+    fn set_lean(&mut self, is_lean: bool) {
+        self.scheduler_mut().set_lean(is_lean);
+    }
+
+    fn is_seen(op: &SimulatorOp) -> bool {
+        op.is_step()
+    }
+
     fn estimated_bytes(&self) -> usize {
         // The API's table stands beside the scheduler's; in a replay there is none.
         self.scheduler().estimated_bytes() + self.api().objects().len() * 64

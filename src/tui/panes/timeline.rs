@@ -115,7 +115,9 @@ impl TimelinePane {
             let x = area.x + u16::try_from(column).unwrap_or(0).min(area.width.saturating_sub(1));
             text::put(buf, x, area.y + 2, 1, sign, cx.theme.style(role), cx.glyphs);
         };
-        for mark in timeline.marks.iter() {
+        // A marker hides the notes that belong to it.
+        let (notes, markers): (Vec<_>, Vec<_>) = timeline.marks.iter().partition(|mark| mark.is_note);
+        for mark in notes.into_iter().chain(markers) {
             let sign = match (mark.is_note, cx.glyphs.is_ascii) {
                 (true, _) => "'",
                 (false, true) => "v",
@@ -197,13 +199,11 @@ impl TimelinePane {
             let role = if mark.is_note { Role::Text } else { Role::Strong };
             lines.extend(text::wrap(&mark.text, width).into_iter().map(|line| (line, role)));
         }
-        // A name that is alone in a line that the note would need stands before it.
-        let room = usize::from(area.height);
-        if lines.len() > room && lines.len() > 1 {
-            let (name, _) = lines.remove(0);
-            if let Some((first, _)) = lines.first_mut() {
-                *first = format!("{name}: {first}");
-            }
+        // Where there is not enough room, the name takes no line of its own.
+        if lines.len() > usize::from(area.height) {
+            let marks = timeline.marks.iter().filter(|mark| mark.position == place);
+            let said = marks.map(|mark| &*mark.text).collect::<Vec<_>>().join(": ");
+            lines = text::wrap(&said, width).into_iter().map(|line| (line, Role::Text)).collect();
         }
         for (row, (line, role)) in (0..area.height).zip(lines) {
             text::put(buf, area.x, area.y + row, area.width, &line, cx.theme.style(role), cx.glyphs);
