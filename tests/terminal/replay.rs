@@ -10,7 +10,7 @@ fn replay(name: &str, columns: u16, rows: u16) -> Terminal {
 
 #[test]
 fn a_bundled_recording_is_played_stepped_and_searched() {
-    let mut terminal = replay("preemption-pdb", 120, 36);
+    let mut terminal = replay("preemption-pdb", 160, 40);
     terminal.wait_text("replay").wait_text("preemption-pdb").wait_text("timeline");
     terminal.wait_text("three full nodes");
     terminal.send("\'").wait_text("the choice").wait_text("cycle 1");
