@@ -28,11 +28,11 @@
 //! | [`plugins`] | one file or folder per in-tree plugin, under its upstream name |
 //! | [`queue`] | activeQ, backoffQ, unschedulablePods, pods in flight, the nominator |
 //! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
-//! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption, trace, view |
+//! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption; for people the trace of an attempt, the log of a pod, the view |
 //! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
-//! | [`driver`] | clocks, threads and I/O around the core: the sandbox with its in-memory API, the stepper, the session |
+//! | [`driver`] | clocks, threads and I/O around the core: the sandbox with its in-memory API, recordings that are made and played, also under another configuration, records of other programs, history with checkpoints and branches, breakpoints, the stepper, the session |
 //! | [`explain`] | sentences and arithmetic made from traces and views |
-//! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal |
+//! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal; films, pictures and reports of recordings |
 //! | [`cli`] | the command line, one file per subcommand |
 //!
 //! A module imports only what stands to its left:
@@ -60,8 +60,12 @@
 //! 10. Layout and drawing never panic, whatever the size: the property tests in `tui`.
 //! 11. A recording holds everything that decides: its replay is the session, decision by decision and state by state:
 //!     `recordings::replay`. What was written is read as it was (`recordings::round_trip`), and what was damaged is
-//!     found (`recordings::damage`).
-//! 12. What the scheduler does not read never reaches a recording: `recordings::privacy`.
+//!     found (`recordings::damage`). Every moment of a recording is the same again, from whichever side it is come to:
+//!     `recordings::player::every_moment_of_a_random_session_is_the_same_from_both_sides`.
+//! 12. Breakpoints and watches change no state: `scheduler::breakpoints::breakpoints_change_no_state`. A branch never
+//!     changes the one that it left: `scheduler::branches::two_branches_are_told_apart_pod_by_pod_and_neither_changes`.
+//! 13. What the scheduler does not read never reaches a recording: `recordings::privacy`. No name of a cluster is left
+//!     in a redacted one, and it decides the same: `recordings::leaks`, `recordings::redaction`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;

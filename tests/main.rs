@@ -10,6 +10,7 @@ mod explain;
 mod measure;
 mod recordings;
 mod scheduler;
+mod simulation;
 mod support;
 mod terminal;
 mod tidy;

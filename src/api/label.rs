@@ -1,4 +1,4 @@
-//! What is a valid label key and a valid label value, and what is said about one that is not.
+//! What is a valid label key, a valid label value and a valid name of an object, and what is said about one that is not.
 //!
 //! Follows `k8s.io/apimachinery/pkg/api/validate/content`.
 
@@ -12,6 +12,9 @@ const VALUE_RULE: &str = "a valid label must be an empty string or consist of al
                           '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or \
                           'my_value',  or '12345', regex used for validation is \
                           '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const LABEL_RULE: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and \
+                          must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex \
+                          used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const SUBDOMAIN_RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, \
                               '-' or '.', and must start and end with an alphanumeric character (e.g. \
                               'example.com', regex used for validation is \
@@ -62,6 +65,24 @@ pub fn value_errors(value: &str) -> Vec<String> {
     errors
 }
 
+/// What is wrong with the name of an object; empty if nothing is. Most kinds want a DNS subdomain.
+pub fn name_errors(name: &str) -> Vec<String> {
+    subdomain_errors(name)
+}
+
+/// What is wrong with the name of a namespace; empty if nothing is.
+pub fn namespace_errors(name: &str) -> Vec<String> {
+    let mut errors = Vec::new();
+    if name.len() > NAME_LENGTH_MAX {
+        errors.push(format!("must be no more than {NAME_LENGTH_MAX} bytes"));
+    }
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if !is_bounded(name, is_inner, |c| c != '-') {
+        errors.push(LABEL_RULE.to_owned());
+    }
+    errors
+}
+
 fn subdomain_errors(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > SUBDOMAIN_LENGTH_MAX {
@@ -100,6 +121,19 @@ mod tests {
             assert_ne!(key_errors(key), Vec::<String>::new(), "{key}");
         }
         assert_eq!(key_errors("/x"), ["prefix part must be non-empty"]);
+    }
+
+    #[test]
+    fn names_of_objects_are_subdomains_and_those_of_namespaces_labels() {
+        assert!(name_errors("web-0.example.com").is_empty());
+        for wrong in ["", "A", "a_b", "a/b", "-a", "a-", "a..b", "a b"] {
+            assert_eq!(name_errors(wrong), [SUBDOMAIN_RULE], "{wrong:?}");
+        }
+        assert!(namespace_errors("kube-system").is_empty());
+        for wrong in ["", "a.b", "A", "a-"] {
+            assert_eq!(namespace_errors(wrong), [LABEL_RULE], "{wrong:?}");
+        }
+        assert_eq!(namespace_errors(&"a".repeat(64)), ["must be no more than 63 bytes"]);
     }
 
     #[test]

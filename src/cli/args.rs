@@ -1,6 +1,6 @@
 //! Subcommands and flags.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// A terminal console with a complete Kubernetes scheduler inside it.
@@ -29,12 +29,16 @@ pub enum Command {
     Live(LiveArgs),
     /// Schedules a cluster from files until nothing moves, and prints where each pod went
     Run(RunArgs),
-    /// Plays a recording and compares every decision
+    /// Opens the console on a recording, or plays it without a screen and compares every decision
     Replay(ReplayArgs),
     /// Compares two recordings: which pods landed elsewhere and why, what each node got, how long pods waited
     Diff(DiffArgs),
     /// Replaces the names in a recording by pseudonyms, and proves that every decision stays
     Redact(RedactArgs),
+    /// Makes a film, a report or a picture of a recording
+    Export(ExportArgs),
+    /// Makes a recording of what kube-scheduler-simulator has recorded or exported
+    Import(ImportArgs),
     /// Shows, compares or checks a KubeSchedulerConfiguration
     Config(ConfigArgs),
     /// Compares this scheduler with kube-scheduler
@@ -193,6 +197,15 @@ pub struct RecordArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Exit codes: 0 all pods ended alike; 1 some did not; 2 a file cannot be read.")]
 pub struct DiffArgs {
+    /// Compares A with what it would have come to under this KubeSchedulerConfiguration
+    #[arg(long, value_name = "FILE", conflicts_with = "b")]
+    pub config: Option<PathBuf>,
+    /// The feature gates of that; those of A if none are named
+    #[arg(long, value_name = "A=true,B=false", default_value = "", requires = "config")]
+    pub feature_gates: String,
+    /// Keeps what it would have come to as a recording
+    #[arg(long, value_name = "FILE", requires = "config")]
+    pub record: Option<PathBuf>,
     /// How the result is printed
     #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
     pub output: OutputFormat,
@@ -200,8 +213,8 @@ pub struct DiffArgs {
     #[arg(value_name = "A")]
     pub a: PathBuf,
     /// Another one
-    #[arg(value_name = "B")]
-    pub b: PathBuf,
+    #[arg(value_name = "B", required_unless_present = "config")]
+    pub b: Option<PathBuf>,
 }
 
 /// `schedscope redact`.
@@ -218,23 +231,110 @@ pub struct RedactArgs {
     pub output: PathBuf,
 }
 
+/// `schedscope export`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    group(ArgGroup::new("what").required(true)),
+    after_help = "Places: `12` or `cycle:12` (behind an attempt), `input:345`, `marker:NAME`, `2m14s` (after the \
+                  beginning), `start` (before the first attempt), `end`.\n\n\
+                  Exit codes: 0 written; 1 written up to where the recording was cut off; 2 the file cannot be read, \
+                  or has no such place; 3 the replay differs; 4 the recording is damaged."
+)]
+pub struct ExportArgs {
+    /// A film for asciinema players (asciicast), with a marker at each attempt
+    #[arg(long, group = "what")]
+    pub cast: bool,
+    /// A report in Markdown: verdicts, scores and outcome of each attempt
+    #[arg(long, group = "what")]
+    pub markdown: bool,
+    /// A picture of the console in SVG
+    #[arg(long, group = "what")]
+    pub svg: bool,
+    /// Where the film or the report begins
+    #[arg(long, value_name = "PLACE", default_value = "start", conflicts_with = "svg")]
+    pub from: String,
+    /// Where it ends
+    #[arg(long, value_name = "PLACE", default_value = "end", conflicts_with = "svg")]
+    pub to: String,
+    /// What the picture shows
+    #[arg(long, value_name = "PLACE", default_value = "end", conflicts_with_all = ["cast", "markdown"])]
+    pub at: String,
+    /// The size of the console, in columns and rows
+    #[arg(long, value_name = "COLUMNSxROWS", default_value = "120x36", conflicts_with = "markdown")]
+    pub size: String,
+    /// Theme: dark or light
+    #[arg(long, value_name = "NAME", default_value = "dark", conflicts_with = "markdown")]
+    pub theme: String,
+    /// Uses ASCII characters alone
+    #[arg(long, conflicts_with = "markdown")]
+    pub ascii: bool,
+    /// Keys that are pressed before the first picture, such as "3 z" for the matrix alone
+    #[arg(long, value_name = "KEYS", default_value = "", conflicts_with = "markdown")]
+    pub keys: String,
+    /// How many times faster the film is than what was recorded
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["markdown", "svg"])]
+    pub speed: u32,
+    /// Each screen of the film stands at least so long
+    #[arg(long, value_name = "DURATION", default_value = "500ms", conflicts_with_all = ["markdown", "svg"])]
+    pub frame_min: String,
+    /// Each screen of the film stands at most so long
+    #[arg(long, value_name = "DURATION", default_value = "2s", conflicts_with_all = ["markdown", "svg"])]
+    pub frame_max: String,
+    /// The version of the film's format
+    #[arg(long, value_name = "2|3", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=3), conflicts_with_all = ["markdown", "svg"])]
+    pub cast_version: u8,
+    /// So many nodes have rows of their own in the tables of the report
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with_all = ["cast", "svg"])]
+    pub nodes: usize,
+    /// The new file; standard output if there is none
+    #[arg(short = 'o', long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// `schedscope import`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Exit codes: 0 written; 2 something is wrong with the file, and nothing was written.")]
+pub struct ImportArgs {
+    /// The new recording (.rec, or .rec.zst for a compressed one)
+    #[arg(short = 'o', long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// Where the random numbers start that decide ties
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// A KubeSchedulerConfiguration, in place of the one in a snapshot; the default one if there is none
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The feature gates that hold.
+    #[command(flatten)]
+    pub gates: GateArgs,
+    /// A record (record.jsonl), or a snapshot (JSON)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
 /// `schedscope replay`.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 every decision and every state is as recorded; 1 so it is up to where the \
+    after_help = "Exit codes of --check: 0 every decision and every state is as recorded; 1 so it is up to where the \
                         recording was cut off; 2 the file cannot be read, is no recording, or needs another version; \
                         3 the replay differs; 4 the recording is damaged."
 )]
 pub struct ReplayArgs {
     /// Plays it without a screen and compares every decision and every state
-    #[arg(long, required = true)]
+    #[arg(long)]
     pub check: bool,
     /// How the result is printed
-    #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table)]
+    #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Table, requires = "check")]
     pub output: OutputFormat,
-    /// The recording
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    /// The recording: a file, or the name of one that comes with the program; without it those are listed
+    #[arg(value_name = "FILE|NAME")]
+    pub file: Option<PathBuf>,
+    /// How the console looks.
+    #[command(flatten)]
+    pub console: ConsoleArgs,
 }
 
 /// `schedscope config`.
@@ -337,6 +437,9 @@ pub struct ScriptArgs {
 /// `schedscope conformance bench`.
 #[derive(Clone, Debug, Args)]
 pub struct BenchArgs {
+    /// Compares with a scheduler that is recorded into this new file; for one folder
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     /// Folders with cluster.yaml, pending.yaml and config.yaml
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,

@@ -13,7 +13,11 @@ use anyhow::Context as _;
 use super::args::{BenchArgs, DecideArgs, ScriptArgs};
 use super::{exit, input};
 use crate::api::NamespacedName;
-use crate::driver::conformance::{Case, CaseSources, run};
+use crate::config::{FeatureGates, LoadOptions, SchedulerConfig};
+use crate::driver::conformance::{Case, CaseSources, EPOCH, run};
+use crate::driver::recorder::{Recorder, RecorderOptions};
+use crate::plugins::registry::in_tree_registry;
+use crate::recording::{Compression, Header};
 
 /// The manifests of a folder, in the order in which they are read.
 const MANIFESTS: [&str; 4] = ["cluster.yaml", "cluster.json", "pending.yaml", "pending.json"];
@@ -50,11 +54,36 @@ pub(super) fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
             feature_gates: String::new(),
         };
         let case = Case::new(&sources)?;
-        drop(sources);
-        let report = case.bench().with_context(|| folder.display().to_string())?;
-        writeln!(stdout(), "{}", serde_json::to_string(&report)?)?;
+        let report = match &args.record {
+            None => {
+                drop(sources);
+                serde_json::to_value(case.bench().with_context(|| folder.display().to_string())?)?
+            }
+            Some(file) => bench_recording(case, &sources, file)?,
+        };
+        writeln!(stdout(), "{report}")?;
     }
     Ok(exit::OK)
+}
+
+/// What recording costs, and how long the end of the recording is waited for.
+fn bench_recording(case: Case, sources: &CaseSources, file: &Path) -> anyhow::Result<serde_json::Value> {
+    let gates = FeatureGates::default();
+    let configuration = match &sources.config {
+        None => SchedulerConfig::default_under(&gates),
+        Some(source) => {
+            let registry = in_tree_registry();
+            let has_plugin = |name: &str| registry.contains(name);
+            SchedulerConfig::load(&source.text, LoadOptions { gates: &gates, has_plugin: &has_plugin })?
+        }
+    };
+    let header = Header::new(&configuration, &case.bench_options(), EPOCH, "bench")?;
+    let options = RecorderOptions {
+        compression: Compression::of_name(&file.to_string_lossy()),
+        ..RecorderOptions::default()
+    };
+    let report = case.bench_recording(Recorder::create(file, &header, options)?)?;
+    Ok(serde_json::to_value(report)?)
 }
 
 /// Plays a script and prints. The answer is the exit code.

@@ -1,18 +1,21 @@
-//! `schedscope diff`: two recordings side by side.
+//! `schedscope diff`: two recordings side by side, or one and what it would have come to under another configuration.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader, Cursor, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::{DiffArgs, OutputFormat};
-use super::exit;
 use super::run::print;
+use super::{config, exit, tell};
 use crate::api::Duration;
 use crate::api::time::human_duration;
+use crate::driver::recorder::new_file;
+use crate::driver::what_if::{recorded_gates, what_if};
 use crate::plugins::registry::in_tree_registry;
 use crate::recording::{
     Comparison, Ending, Moved, NodeLoad, NodePoints, ReadError, Reason, Standing, Waits, compare,
@@ -25,9 +28,16 @@ const SCHEMA: &str = "schedscope.dev/diff/v1";
 
 /// Compares and prints. The answer is the exit code.
 pub(super) fn run(args: &DiffArgs) -> anyhow::Result<u8> {
-    let comparison = compare(&mut || open(&args.a), &mut || open(&args.b), &in_tree_registry());
-    let comparison =
-        comparison.with_context(|| format!("comparing {} with {}", args.a.display(), args.b.display()))?;
+    if args.config.is_none() && (args.record.is_some() || !args.feature_gates.is_empty()) {
+        bail!("--record and --feature-gates go with --config");
+    }
+    let registry = in_tree_registry();
+    let comparison = match (&args.config, &args.b) {
+        (Some(config), _) => with_config(args, config)?,
+        (None, Some(b)) => compare(&mut || open(&args.a), &mut || open(b), &registry)
+            .with_context(|| format!("comparing {} with {}", args.a.display(), b.display()))?,
+        (None, None) => bail!("name another recording, or a configuration with --config"),
+    };
     let text = match args.output {
         OutputFormat::Table => table(&comparison),
         OutputFormat::Json => serde_json::to_string(&document(&comparison))? + "\n",
@@ -36,11 +46,40 @@ pub(super) fn run(args: &DiffArgs) -> anyhow::Result<u8> {
     Ok(if comparison.moved.is_empty() { exit::OK } else { exit::DIFFERENT })
 }
 
-fn open(path: &Path) -> Result<BufReader<File>, ReadError> {
+type Source = Box<dyn BufRead>;
+
+fn open(path: &Path) -> Result<Source, ReadError> {
     let file = File::open(path);
     let file =
         file.map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display())));
-    Ok(BufReader::new(file?))
+    Ok(Box::new(BufReader::new(file?)))
+}
+
+/// The recording beside what it would have come to under another configuration.
+fn with_config(args: &DiffArgs, config: &Path) -> anyhow::Result<Comparison> {
+    let registry = in_tree_registry();
+    let reading = || format!("playing {}", args.a.display());
+    let gates = if args.feature_gates.is_empty() {
+        recorded_gates(&mut || open(&args.a)).with_context(reading)?
+    } else {
+        args.feature_gates.clone()
+    };
+    let mut configuration = config::load(Some(config), &gates)?.map_err(anyhow::Error::msg)?;
+    configuration.leave_out_unbuilt(&|name| registry.contains(name));
+    if !configuration.warnings.is_empty() {
+        tell(&configuration.warnings.to_string());
+    }
+    let other = what_if(&mut || open(&args.a), &configuration, &registry).with_context(reading)?;
+    for note in &other.notes {
+        tell(note);
+    }
+    if let Some(path) = &args.record {
+        let mut file = new_file(path).with_context(|| path.display().to_string())?;
+        file.write_all(&other.recording).with_context(|| path.display().to_string())?;
+    }
+    let recording: Arc<[u8]> = other.recording.into();
+    let open_other = || -> Result<Source, ReadError> { Ok(Box::new(Cursor::new(Arc::clone(&recording)))) };
+    Ok(compare(&mut || open(&args.a), &mut { open_other }, &registry)?)
 }
 
 fn table(comparison: &Comparison) -> String {

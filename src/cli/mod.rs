@@ -8,6 +8,8 @@ mod config;
 mod conformance;
 mod console;
 mod diff;
+mod export;
+mod import;
 mod input;
 mod live;
 mod redact;
@@ -59,6 +61,8 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Some(Command::Replay(replay)) => replay::run(&replay)?,
         Some(Command::Diff(diff)) => diff::run(&diff)?,
         Some(Command::Redact(redact)) => redact::run(&redact)?,
+        Some(Command::Export(export)) => export::run(&export)?,
+        Some(Command::Import(import)) => import::run(&import)?,
         Some(Command::Config(config)) => config::run(&config)?,
         Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
         Some(Command::Conformance(ConformanceCommand::Bench(bench))) => conformance::bench(&bench)?,

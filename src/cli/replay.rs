@@ -1,22 +1,120 @@
-//! `schedscope replay --check`: plays a recording without a screen and compares everything.
+//! `schedscope replay`: a recording on the screen, or compared without one.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use serde::Serialize;
 
-use super::args::{OutputFormat, ReplayArgs};
+use super::args::{ConsoleArgs, OutputFormat, ReplayArgs};
 use super::run::print;
-use super::{exit, tell};
+use super::{console, exit, tell};
+use crate::api::Str;
+use crate::driver::replay::RecordedSession;
+use crate::driver::replay::bundled::{self, BUNDLED, Bundled};
+use crate::driver::session::spawn_replay;
 use crate::plugins::registry::in_tree_registry;
 use crate::recording::{CheckReport, Divergence, ReadError, ReplayError, check};
+use crate::tui::{self, ExitReason, TuiError, terminal};
 
 /// The version of the JSON form.
 const SCHEMA: &str = "schedscope.dev/replay-check/v1";
 
-/// Plays, compares and prints. The answer is the exit code.
+/// A recording that can be opened again and again.
+#[derive(Clone, Debug)]
+enum Recorded {
+    File(PathBuf),
+    Bundled(&'static Bundled),
+}
+
+impl Recorded {
+    /// The one that is meant: a file, or one that comes with the program.
+    fn find(name: &Path) -> Result<Self, String> {
+        if name.exists() {
+            return Ok(Self::File(name.to_owned()));
+        }
+        match name.to_str().and_then(bundled::find) {
+            Some(found) => Ok(Self::Bundled(found)),
+            None => Err(format!(
+                "{}: there is no such file, and no recording of that name comes with the program",
+                name.display()
+            )),
+        }
+    }
+
+    fn open(&self) -> Result<Box<dyn BufRead>, ReadError> {
+        Ok(match self {
+            Self::File(path) => Box::new(BufReader::new(File::open(path)?)),
+            Self::Bundled(bundled) => Box::new(bundled.bytes),
+        })
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::File(path) => match path.file_name() {
+                Some(name) => name.to_string_lossy().into_owned(),
+                None => path.display().to_string(),
+            },
+            Self::Bundled(bundled) => bundled.name.to_owned(),
+        }
+    }
+}
+
+/// Opens the console on a recording, or compares it. The answer is the exit code.
 pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<u8> {
-    let mut open = || Ok(BufReader::new(File::open(&args.file)?));
+    let Some(file) = &args.file else {
+        print(&list())?;
+        return Ok(exit::OK);
+    };
+    let recorded = match Recorded::find(file) {
+        Ok(recorded) => recorded,
+        Err(said) => {
+            tell(&format!("{said}\n{}", list().trim_end()));
+            return Ok(exit::WRONG);
+        }
+    };
+    if args.check { compare(args, &recorded) } else { show(&args.console, &recorded) }
+}
+
+/// The recordings that come with the program.
+fn list() -> String {
+    let mut text = "Recordings that come with the program, for `schedscope replay NAME`:\n".to_owned();
+    for bundled in BUNDLED {
+        text.push_str(&format!("  {:18} {}\n", bundled.name, bundled.about));
+    }
+    text
+}
+
+/// The console.
+fn show(args: &ConsoleArgs, recorded: &Recorded) -> anyhow::Result<u8> {
+    // Everything that can be wrong is found before the terminal is touched.
+    let options = console::options(args)?;
+    terminal::check().map_err(|error| explain(&error))?;
+    let session = recorded.open().and_then(RecordedSession::read).with_context(|| recorded.name())?;
+    console::start_log(args, &options.log)?;
+    let source = Str::from(recorded.name());
+    let handle = spawn_replay(&session, &in_tree_registry(), source).with_context(|| recorded.name())?;
+    drop(session);
+    match tui::run(handle, options).map_err(|error| explain(&error))? {
+        ExitReason::Quit | ExitReason::TerminalGone => Ok(exit::OK),
+        ExitReason::Signal(number) => Ok(exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))),
+    }
+}
+
+/// An error of the console with what a person can do about it.
+fn explain(error: &TuiError) -> anyhow::Error {
+    match error {
+        TuiError::NotATerminal | TuiError::DumbTerminal => {
+            anyhow::anyhow!("{error}; `schedscope replay --check` compares without a screen")
+        }
+        TuiError::Keymap(_) | TuiError::Io(_) => console::explain(error),
+    }
+}
+
+/// Plays, compares and prints.
+fn compare(args: &ReplayArgs, recorded: &Recorded) -> anyhow::Result<u8> {
+    let mut open = || recorded.open();
     let mut report = CheckReport::default();
     let outcome = check(&mut open, &in_tree_registry(), &mut report);
     let (code, word) = match &outcome {
@@ -26,7 +124,7 @@ pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<u8> {
         Err(ReplayError::Read(ReadError::Damaged { .. })) => (exit::DAMAGED, "damaged"),
         Err(ReplayError::Header(_) | ReplayError::Read(_)) => (exit::WRONG, "unreadable"),
     };
-    let file = args.file.display();
+    let file = args.file.as_deref().unwrap_or(Path::new("")).display();
     if let Err(error) = &outcome {
         tell(&format!("{file}: {error}"));
     }

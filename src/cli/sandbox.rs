@@ -18,7 +18,7 @@ pub(super) fn run(input: &InputArgs, record: &RecordArgs, console: &ConsoleArgs)
     for line in &setup.notes {
         tracing::info!(target: "load", "{line}");
     }
-    let session = spawn_sandbox(setup.simulator, setup.source).context("starting the session")?;
+    let session = spawn_sandbox(setup.simulator, setup.source, setup.desk).context("starting the session")?;
     let reason = tui::run(session, options).map_err(|error| console::explain(&error));
     // The session has gone with the console, and with it what it had to tell the recorder.
     setup.recorder.map(Recording::finish).transpose()?;

@@ -11,6 +11,7 @@ use crate::api::manifest::load;
 use crate::api::time::human_duration;
 use crate::api::{Duration, Str, Time};
 use crate::config::{Gate, SchedulerConfig};
+use crate::driver::desk::Desk;
 use crate::driver::extender::HttpTransport;
 use crate::driver::recorder::{Recorder, RecorderOptions, RecordingTap};
 use crate::driver::sandbox::api::SandboxApi;
@@ -21,11 +22,11 @@ use crate::driver::sandbox::simulator::Simulator;
 use crate::framework::extender::Extender;
 use crate::framework::runtime::build_profiles;
 use crate::plugins::registry::in_tree_registry;
-use crate::recording::{Compression, Header, Slim};
+use crate::recording::{Compression, Header, HeaderError, Slim};
 use crate::scheduler::{QueueOptions, SchedulerOptions};
 
 /// Where simulated time begins: a round date, so that two runs of one cluster are alike.
-const START: Time = Time::from_secs(1_767_225_600);
+pub(super) const START: Time = Time::from_secs(1_767_225_600);
 
 /// A sandbox that is ready to go.
 pub(super) struct Setup {
@@ -37,6 +38,8 @@ pub(super) struct Setup {
     pub notes: Vec<String>,
     /// The recording, if there is to be one.
     pub recorder: Option<Recording>,
+    /// What recordings are made with while the console is open.
+    pub desk: Option<Desk>,
 }
 
 /// What a sandbox is for.
@@ -88,10 +91,30 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
     let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
     let mut notes = report.notes();
     notes.extend(configuration_notes(&configuration));
+    let options = options(&configuration, args.seed, purpose);
+    let header = Header::new(&configuration, &options, START, &name);
+    let (recorder, tap) = start_recording(record, &header, purpose)?.unzip();
+    let (tap, desk) = match (purpose, header) {
+        (Purpose::Console, Ok(header)) => {
+            let tap = tap.map_or_else(RecordingTap::in_memory, RecordingTap::with_memory);
+            (Some(tap), Some(Desk::new(header, slim(record), record.file.as_deref())))
+        }
+        (Purpose::Console | Purpose::Result, _) => (tap, None),
+    };
+    let controllers = controllers(args)?;
+    let mut simulator = simulator(&configuration, options, api, START, tap)?;
+    if let Some(controllers) = controllers {
+        simulator = simulator.with_controllers(controllers);
+    }
+    Ok(Setup { simulator, source: name, notes, recorder, desk })
+}
+
+/// What the scheduler is made with.
+pub(super) fn options(configuration: &SchedulerConfig, seed: u64, purpose: Purpose) -> SchedulerOptions {
     let gates = configuration.gates;
     let extenders = Extender::all_from_config(&configuration.extenders);
-    let options = SchedulerOptions {
-        seed: args.seed,
+    SchedulerOptions {
+        seed,
         percentage_of_nodes_to_score: configuration.percentage_of_nodes_to_score,
         queue: QueueOptions {
             pod_initial_backoff: configuration.pod_initial_backoff,
@@ -104,14 +127,7 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
         gates,
         is_tracing: purpose == Purpose::Console,
         ..SchedulerOptions::default()
-    };
-    let (recorder, tap) = start_recording(record, &configuration, &options, &name, purpose)?.unzip();
-    let controllers = controllers(args)?;
-    let mut simulator = simulator(&configuration, options, api, tap)?;
-    if let Some(controllers) = controllers {
-        simulator = simulator.with_controllers(controllers);
     }
-    Ok(Setup { simulator, source: name, notes, recorder })
 }
 
 /// The configuration that the arguments name, for the plugins that are there.
@@ -140,7 +156,7 @@ fn controllers(args: &InputArgs) -> anyhow::Result<Option<Controllers>> {
     Ok(Some(controllers.with_drivers(drivers)))
 }
 
-fn configuration_notes(configuration: &SchedulerConfig) -> Vec<String> {
+pub(super) fn configuration_notes(configuration: &SchedulerConfig) -> Vec<String> {
     let mut notes = Vec::new();
     if !configuration.warnings.is_empty() {
         notes.push(configuration.warnings.to_string());
@@ -153,30 +169,34 @@ fn configuration_notes(configuration: &SchedulerConfig) -> Vec<String> {
 }
 
 /// Begins the recording, if one is wanted.
-fn start_recording(
+pub(super) fn start_recording(
     args: &RecordArgs,
-    configuration: &SchedulerConfig,
-    options: &SchedulerOptions,
-    source: &str,
+    header: &Result<Header, HeaderError>,
     purpose: Purpose,
 ) -> anyhow::Result<Option<(Recording, RecordingTap)>> {
     let Some(file) = &args.file else { return Ok(None) };
-    let header = Header::new(configuration, options, START, source).context("recording")?;
+    let header = header.as_ref().map_err(|error| anyhow::anyhow!("recording: {error}"))?;
     let recorder_options = RecorderOptions {
         compression: Compression::of_name(&file.to_string_lossy()),
-        slim: Slim { kept_annotations: args.annotations.iter().cloned().collect() },
+        slim: slim(args),
         ends_program_on_signal: purpose == Purpose::Result,
         redact_with: args.redact.then(in_tree_registry),
         ..RecorderOptions::default()
     };
-    let (recorder, tap) = Recorder::create(file, &header, recorder_options)?;
+    let (recorder, tap) = Recorder::create(file, header, recorder_options)?;
     Ok(Some((Recording { recorder, file: file.clone() }, tap)))
 }
 
-fn simulator(
+/// What is kept of objects.
+fn slim(args: &RecordArgs) -> Slim {
+    Slim { kept_annotations: args.annotations.iter().cloned().collect() }
+}
+
+pub(super) fn simulator(
     configuration: &SchedulerConfig,
     options: SchedulerOptions,
     api: SandboxApi,
+    start: Time,
     recording: Option<RecordingTap>,
 ) -> anyhow::Result<Simulator> {
     let profiles = build_profiles(&configuration.profiles, &in_tree_registry(), &configuration.gates)
@@ -184,12 +204,12 @@ fn simulator(
         .into_values()
         .collect();
     let transport = HttpTransport::new(&options.extenders)?;
-    Ok(Simulator::recorded(profiles, options, api, START, recording)
+    Ok(Simulator::recorded(profiles, options, api, start, recording)
         .context("building the scheduler")?
         .with_transport(Arc::new(transport)))
 }
 
-fn source_name(paths: &[PathBuf]) -> Str {
+pub(super) fn source_name(paths: &[PathBuf]) -> Str {
     let first = paths.first().map(|path| match path.file_name() {
         Some(name) => name.to_string_lossy().into_owned(),
         None => path.to_string_lossy().into_owned(),

@@ -3,7 +3,11 @@
 //! A machine moves by operations alone and is a value that can be copied. Its past is the list of its operations, with
 //! copies of the machine (checkpoints) along the way: going to a moment is taking the nearest checkpoint before it and
 //! doing what came after. An operation that differs from what was done next begins a branch; what was done then stays
-//! where it was. Checkpoints are spaced by what it costs to do again what lies between them, and thinned as they age.
+//! where it was. What will be done can be known from the beginning, as in a recording: such a way is never changed.
+//!
+//! Checkpoints are spaced by what it costs to do again what lies between them. Together they take no more than so many
+//! bytes, as the machine estimates them; beyond that the one whose loss is felt least goes, which thins out the old ones
+//! first.
 
 #![expect(
     clippy::disallowed_methods,
@@ -27,6 +31,18 @@ pub trait Machine: Clone {
 
     /// Does an operation. With `outside` nobody outside is asked: these are the answers.
     fn apply(&mut self, op: &Self::Op, outside: Option<&Self::Outside>) -> Done<Self>;
+
+    /// About how many bytes a copy keeps for itself once the machine has gone on.
+    fn estimated_bytes(&self) -> usize;
+
+    /// Whether what a person wants to see of the next operations is left out, so that they are done faster. Has no
+    /// influence on what they do.
+    fn set_lean(&mut self, _is_lean: bool) {}
+
+    /// Whether a person who looks at the machine later sees what was done by this operation.
+    fn is_seen(_op: &Self::Op) -> bool {
+        false
+    }
 }
 
 /// What came of an operation.
@@ -45,7 +61,7 @@ pub struct Entry<M: Machine> {
     /// The operation.
     pub op: M::Op,
     /// What came from outside.
-    outside: M::Outside,
+    pub outside: M::Outside,
     /// What is kept about it.
     pub fact: M::Fact,
 }
@@ -62,6 +78,10 @@ struct Branch<M: Machine> {
     /// The position of the first entry that is kept.
     first: usize,
     entries: VecDeque<Entry<M>>,
+    /// Whether it was known from the beginning. Nothing is added to it.
+    is_given: bool,
+    /// Whether it is forgotten. Its number is not used again.
+    is_forgotten: bool,
 }
 
 impl<M: Machine> Branch<M> {
@@ -70,25 +90,47 @@ impl<M: Machine> Branch<M> {
     }
 }
 
+/// A copy of the machine.
+#[derive(Clone, Debug)]
+struct Checkpoint<M> {
+    machine: M,
+    bytes: usize,
+    /// What it has cost to come here from the checkpoint before.
+    cost: Elapsed,
+}
+
 /// How much is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLimits {
     /// Copies of the machine at the most.
     pub checkpoints_max: usize,
-    /// Operations at the most; the oldest ones are forgotten.
+    /// Bytes of all of them at the most, as the machine estimates them; but never fewer than two copies.
+    pub checkpoint_bytes_max: usize,
+    /// Operations at the most, over all branches; those are forgotten first that were left, then the oldest ones.
     pub entries_max: usize,
 }
 
+/// The memory that checkpoints may take: 256 MiB.
+pub const CHECKPOINT_BYTES_MAX: usize = 256 << 20;
+
+/// Branches that are kept at the most.
+const BRANCHES_MAX: usize = 256;
+
 impl Default for HistoryLimits {
     fn default() -> Self {
-        Self { checkpoints_max: 64, entries_max: 1_000_000 }
+        Self { checkpoints_max: 512, checkpoint_bytes_max: CHECKPOINT_BYTES_MAX, entries_max: 1_000_000 }
     }
 }
 
 /// Less than this is not worth a checkpoint.
-const CHECKPOINT_COST_MIN: Elapsed = Elapsed::from_millis(20);
+pub const CHECKPOINT_COST_MIN: Elapsed = Elapsed::from_millis(20);
 /// A checkpoint is made when doing again what lies behind the last one costs so many times what the copy costs.
-const COPY_COST_FACTOR: u32 = 4;
+pub const COPY_COST_FACTOR: u32 = 4;
+
+/// So many operations before the last one that a person sees are done in full: it may have begun with them.
+const SEEN_OPS: usize = 24;
+/// The last operation that a person sees is looked for among so many.
+const SEEN_OPS_MAX: usize = 4_096;
 
 /// A machine with its past.
 #[derive(Clone, Debug)]
@@ -98,7 +140,10 @@ pub struct History<M: Machine> {
     branch: BranchId,
     /// How many operations lie before the present moment.
     position: usize,
-    checkpoints: BTreeMap<(BranchId, usize), M>,
+    /// The first position that can be gone to.
+    start: usize,
+    checkpoints: BTreeMap<(BranchId, usize), Checkpoint<M>>,
+    checkpoint_bytes: usize,
     /// What has been done since the last checkpoint has cost so much.
     cost: Elapsed,
     copy_cost: Elapsed,
@@ -108,17 +153,43 @@ pub struct History<M: Machine> {
 impl<M: Machine> History<M> {
     /// A machine that has no past yet.
     pub fn new(machine: M, limits: HistoryLimits) -> Self {
-        let root = Branch { parent: None, first: 0, entries: VecDeque::new() };
+        let root =
+            Branch { parent: None, first: 0, entries: VecDeque::new(), is_given: false, is_forgotten: false };
         let branch = BranchId(0);
-        Self {
-            checkpoints: BTreeMap::from([((branch, 0), machine.clone())]),
+        let mut history = Self {
             machine,
             branches: vec![root],
             branch,
             position: 0,
+            start: 0,
+            checkpoints: BTreeMap::new(),
+            checkpoint_bytes: 0,
             cost: Elapsed::ZERO,
             copy_cost: Elapsed::ZERO,
             limits,
+        };
+        history.keep(branch, 0, history.machine.clone(), Elapsed::ZERO);
+        history
+    }
+
+    /// Adds a branch that is known from the beginning, and that nothing is added to. The first one has no parent.
+    pub fn give(
+        &mut self,
+        parent: Option<(BranchId, usize)>,
+        entries: impl IntoIterator<Item = Entry<M>>,
+    ) -> BranchId {
+        let first = parent.map_or(0, |(_, at)| at);
+        let entries = entries.into_iter().collect();
+        let branch = Branch { parent, first, entries, is_given: true, is_forgotten: false };
+        match self.branches.first_mut() {
+            Some(root) if parent.is_none() => {
+                *root = branch;
+                BranchId(0)
+            }
+            _ => {
+                self.branches.push(branch);
+                BranchId(self.branches.len() - 1)
+            }
         }
     }
 
@@ -144,7 +215,7 @@ impl<M: Machine> History<M> {
 
     /// The first position that can still be gone to.
     pub fn start(&self) -> usize {
-        self.branches.first().map_or(0, |root| root.first)
+        self.start
     }
 
     /// The branch of the present moment.
@@ -152,9 +223,21 @@ impl<M: Machine> History<M> {
         self.branch
     }
 
-    /// Every branch with the branch that it left and after how many operations, and where it ends.
+    /// Whether this branch was known from the beginning.
+    pub fn is_given(&self) -> bool {
+        self.branches.get(self.branch.0).is_some_and(|branch| branch.is_given)
+    }
+
+    /// Every branch with the branch that it left and after how many operations, and where it ends. Those that are
+    /// forgotten are left out.
     pub fn branches(&self) -> impl Iterator<Item = (BranchId, Option<(BranchId, usize)>, usize)> + '_ {
-        self.branches.iter().enumerate().map(|(index, branch)| (BranchId(index), branch.parent, branch.end()))
+        let kept = self.branches.iter().enumerate().filter(|(_, branch)| !branch.is_forgotten);
+        kept.map(|(index, branch)| (BranchId(index), branch.parent, branch.end()))
+    }
+
+    /// How many branches there have been.
+    pub fn n_branches(&self) -> usize {
+        self.branches.len()
     }
 
     /// How many checkpoints there are.
@@ -162,17 +245,46 @@ impl<M: Machine> History<M> {
         self.checkpoints.len()
     }
 
+    /// About how many bytes they take.
+    pub fn checkpoint_bytes(&self) -> usize {
+        self.checkpoint_bytes
+    }
+
     /// The operation that leads from `position` to the next one.
     pub fn entry(&self, position: usize) -> Option<&Entry<M>> {
         self.entry_of(self.branch, position)
     }
 
-    fn entry_of(&self, mut id: BranchId, position: usize) -> Option<&Entry<M>> {
+    /// The same on another branch.
+    pub fn entry_of(&self, branch: BranchId, position: usize) -> Option<&Entry<M>> {
+        let branch = self.branches.get(self.owner(branch, position)?.0)?;
+        branch.entries.get(position.checked_sub(branch.first)?)
+    }
+
+    fn entry_mut(&mut self, branch: BranchId, position: usize) -> Option<&mut Entry<M>> {
+        let owner = self.owner(branch, position)?;
+        let branch = self.branches.get_mut(owner.0)?;
+        branch.entries.get_mut(position.checked_sub(branch.first)?)
+    }
+
+    /// The branch on the way of `id` that has the entry at `position`.
+    fn owner(&self, mut id: BranchId, position: usize) -> Option<BranchId> {
         loop {
-            let branch = self.branches.get(id.0)?;
-            match branch.parent {
+            match self.branches.get(id.0)?.parent {
                 Some((parent, at)) if position < at => id = parent,
-                Some(_) | None => return branch.entries.get(position.checked_sub(branch.first)?),
+                Some(_) | None => return Some(id),
+            }
+        }
+    }
+
+    /// Whether a position of a branch is one of the present way, too.
+    pub fn is_on_way(&self, branch: BranchId, position: usize) -> bool {
+        // At the place where a branch is left both are the same moment.
+        let at = position.saturating_sub(1).max(self.start);
+        match position {
+            0 => self.owner(self.branch, 0) == self.owner(branch, 0),
+            _ => {
+                self.owner(self.branch, at).is_some() && self.owner(self.branch, at) == self.owner(branch, at)
             }
         }
     }
@@ -202,9 +314,11 @@ impl<M: Machine> History<M> {
             if let Some(branch) = self.branches.get_mut(self.branch.0) {
                 branch.entries.push_back(entry);
             }
+            self.position += 1;
             self.forget_the_oldest();
+        } else {
+            self.position += 1;
         }
-        self.position += 1;
         self.make_checkpoint_if_due();
         done.said
     }
@@ -216,39 +330,85 @@ impl<M: Machine> History<M> {
 
     /// Takes the machine to a moment of a branch. False if that moment is not known.
     pub fn seek_in(&mut self, branch: BranchId, position: usize) -> bool {
-        let Some(end) = self.branches.get(branch.0).map(Branch::end) else { return false };
-        if position > end || position < self.start() {
+        let Some(found) = self.branches.get(branch.0).filter(|branch| !branch.is_forgotten) else {
+            return false;
+        };
+        if position > found.end() || position < self.start() {
             return false;
         }
-        let Some((from, copy)) = self.nearest_checkpoint(branch, position) else { return false };
+        let lean_to = self.lean_to(branch, position);
+        let Some((owner, from)) = self.nearest_checkpoint(branch, lean_to) else { return false };
         let is_ahead = branch == self.branch && (from..=position).contains(&self.position);
         if !is_ahead {
-            self.machine = copy;
+            let Some(checkpoint) = self.checkpoints.get(&(owner, from)) else { return false };
+            self.machine = checkpoint.machine.clone();
             self.position = from;
             self.cost = Elapsed::ZERO;
         }
         self.branch = branch;
         while self.position < position {
-            let Some(entry) = self.entry(self.position) else { return false };
+            let is_lean = self.position < lean_to;
+            self.machine.set_lean(is_lean);
+            let Some(entry) = self.entry(self.position) else { break };
             let (op, outside) = (entry.op.clone(), entry.outside.clone());
             let started = Instant::now();
-            self.machine.apply(&op, Some(&outside));
+            let done = self.machine.apply(&op, Some(&outside));
             self.cost += started.elapsed();
+            // Of a way that is given, what its operations come to is learned by doing them.
+            self.learn(branch, self.position, done.fact);
             self.position += 1;
             self.make_checkpoint_if_due();
         }
-        true
+        self.machine.set_lean(false);
+        self.position == position
     }
 
-    /// The last checkpoint on the way to a moment, and a copy of it.
-    fn nearest_checkpoint(&self, mut branch: BranchId, mut position: usize) -> Option<(usize, M)> {
+    /// The position from which on operations are done in full, so that a person sees at `position` what there is to see.
+    fn lean_to(&self, branch: BranchId, position: usize) -> usize {
+        let first = position.saturating_sub(SEEN_OPS_MAX).max(self.start);
+        let is_seen = |at: &usize| self.entry_of(branch, *at).is_some_and(|entry| M::is_seen(&entry.op));
+        let seen = (first..position).rev().find(is_seen).unwrap_or(position);
+        seen.saturating_sub(SEEN_OPS).max(self.start)
+    }
+
+    /// What is kept about an operation of a way that is given was found out.
+    pub fn learn(&mut self, branch: BranchId, position: usize, fact: M::Fact) {
+        if let Some(entry) = self.entry_mut(branch, position) {
+            entry.fact = fact;
+        }
+    }
+
+    /// Takes over a copy of the machine at a moment of a way that is given, and what it has cost to come there from
+    /// the copy before.
+    pub fn take_checkpoint(&mut self, branch: BranchId, position: usize, machine: M, cost: Elapsed) {
+        let is_kept = self.branches.get(branch.0).is_some_and(|branch| !branch.is_forgotten);
+        if is_kept && position >= self.start {
+            self.keep(branch, position, machine, cost);
+        }
+    }
+
+    /// The way that is given ends at this position: nothing behind it has any meaning.
+    pub fn end_branch_at(&mut self, branch: BranchId, position: usize) {
+        if let Some(branch) = self.branches.get_mut(branch.0) {
+            branch.entries.truncate(position.saturating_sub(branch.first));
+        }
+        let end = self.branches.get(branch.0).map_or(0, Branch::end);
+        let behind = (branch, end + 1)..=(branch, usize::MAX);
+        let gone: Vec<_> = self.checkpoints.range(behind).map(|(key, _)| *key).collect();
+        for key in gone {
+            self.drop_checkpoint(key);
+        }
+    }
+
+    /// The last checkpoint on the way to a moment.
+    fn nearest_checkpoint(&self, mut branch: BranchId, mut position: usize) -> Option<(BranchId, usize)> {
         loop {
             let parent = self.branches.get(branch.0)?.parent;
             let begin = parent.map_or(0, |(_, at)| at);
             if begin <= position {
                 let mut range = self.checkpoints.range((branch, begin)..=(branch, position));
-                if let Some(((_, at), machine)) = range.next_back() {
-                    return Some((*at, machine.clone()));
+                if let Some((key, _)) = range.next_back() {
+                    return Some(*key);
                 }
             }
             let (left, at) = parent?;
@@ -256,12 +416,34 @@ impl<M: Machine> History<M> {
         }
     }
 
+    /// A copy of the machine at the last checkpoint at or before a moment of a branch, and where that is.
+    pub fn copy_before(&self, branch: BranchId, position: usize) -> Option<(usize, M)> {
+        if position < self.start() || position > self.branches.get(branch.0)?.end() {
+            return None;
+        }
+        let (owner, from) = self.nearest_checkpoint(branch, position)?;
+        Some((from, self.checkpoints.get(&(owner, from))?.machine.clone()))
+    }
+
+    /// Does to a copy what was done at a moment of a branch. The entry that was done, if one is known.
+    pub fn redo(&self, copy: &mut M, branch: BranchId, position: usize) -> Option<&Entry<M>> {
+        let entry = self.entry_of(branch, position)?;
+        copy.apply(&entry.op, Some(&entry.outside));
+        Some(entry)
+    }
+
+    /// The operation that leads from a position of a branch to the next one.
+    pub fn entry_in(&self, branch: BranchId, position: usize) -> Option<&Entry<M>> {
+        self.entry_of(branch, position)
+    }
+
     fn begin_branch_if_needed(&mut self) {
-        if self.position < self.end() {
+        if self.position < self.end() || self.is_given() {
             let parent = Some((self.branch, self.position));
-            let branch = BranchId(self.branches.len());
-            self.branches.push(Branch { parent, first: self.position, entries: VecDeque::new() });
-            self.branch = branch;
+            let first = self.position;
+            let entries = VecDeque::new();
+            self.branches.push(Branch { parent, first, entries, is_given: false, is_forgotten: false });
+            self.branch = BranchId(self.branches.len() - 1);
         }
     }
 
@@ -269,199 +451,159 @@ impl<M: Machine> History<M> {
         if self.cost < CHECKPOINT_COST_MIN.max(self.copy_cost * COPY_COST_FACTOR) {
             return;
         }
-        self.cost = Elapsed::ZERO;
+        let cost = std::mem::take(&mut self.cost);
+        if self.checkpoints.contains_key(&(self.branch, self.position)) {
+            return;
+        }
         let started = Instant::now();
-        self.checkpoints.entry((self.branch, self.position)).or_insert_with(|| self.machine.clone());
+        let copy = self.machine.clone();
         self.copy_cost = started.elapsed();
-        if self.checkpoints.len() > self.limits.checkpoints_max {
-            self.thin_out();
-        }
+        self.keep(self.branch, self.position, copy, cost);
     }
 
-    /// Drops the checkpoint whose loss is felt least: the gap that it leaves, seen from the present, is the smallest.
-    fn thin_out(&mut self) {
-        let start = self.start();
-        let keys: Vec<(BranchId, usize)> = self.checkpoints.keys().copied().collect();
-        let gaps = keys.windows(3).filter_map(|three| match three {
-            [before, this, after] if this.1 != start => {
-                let begin = if before.0 == this.0 { before.1 } else { this.1 };
-                let end = if after.0 == this.0 { after.1 } else { this.1 };
-                let age = self.position.abs_diff(this.1) + 1;
-                // The gap in relation to the age, without fractions.
-                Some(((end - begin) as u128 * u128::from(u32::MAX) / age as u128, *this))
+    /// Keeps a copy, and drops others where there is no room.
+    fn keep(&mut self, branch: BranchId, position: usize, machine: M, cost: Elapsed) {
+        let bytes = machine.estimated_bytes();
+        self.drop_checkpoint((branch, position));
+        self.checkpoint_bytes += bytes;
+        self.checkpoints.insert((branch, position), Checkpoint { machine, bytes, cost });
+        while self.checkpoints.len() > 2
+            && (self.checkpoints.len() > self.limits.checkpoints_max
+                || self.checkpoint_bytes > self.limits.checkpoint_bytes_max)
+        {
+            if !self.thin_out() {
+                break;
             }
-            _ => None,
-        });
-        if let Some((_, least)) = gaps.min() {
-            self.checkpoints.remove(&least);
         }
     }
 
-    /// Forgets operations of the beginning, up to a checkpoint, while there are too many and no branch needs them.
+    /// Drops a checkpoint. The way to the next one becomes as much longer.
+    fn drop_checkpoint(&mut self, key: (BranchId, usize)) {
+        let Some(dropped) = self.checkpoints.remove(&key) else { return };
+        self.checkpoint_bytes -= dropped.bytes;
+        let mut behind = self.checkpoints.range_mut((key.0, key.1 + 1)..=(key.0, usize::MAX));
+        if let Some((_, next)) = behind.next() {
+            next.cost += dropped.cost;
+        }
+    }
+
+    /// Drops the checkpoint whose loss is felt least: the way that it leaves is the shortest. Where the past grows,
+    /// that is seen from the present; on a way that is given, every moment counts the same. False if there is none to
+    /// drop.
+    fn thin_out(&mut self) -> bool {
+        let keys: Vec<(BranchId, usize, Elapsed)> =
+            self.checkpoints.iter().map(|((branch, at), copy)| (*branch, *at, copy.cost)).collect();
+        let ways = keys.iter().enumerate().filter(|(_, (_, at, _))| *at != self.start).map(|(i, this)| {
+            let next = keys.get(i + 1).filter(|next| next.0 == this.0);
+            // Behind the last one nothing was measured; its own way tells enough.
+            let cost = this.2 + next.map_or(this.2, |next| next.2);
+            let is_given = self.branches.get(this.0.0).is_some_and(|branch| branch.is_given);
+            let way = if is_given {
+                // Operations are counted, so that a machine that is busy elsewhere does not tear holes.
+                let before = i.checked_sub(1).and_then(|i| keys.get(i)).filter(|before| before.0 == this.0);
+                let before = before.map_or(0, |before| before.1);
+                (next.map_or(this.1 * 2 - before, |next| next.1) - before) as u128
+            } else {
+                let age = self.position.abs_diff(this.1) + 1;
+                cost.as_nanos() * u128::from(u32::MAX) / age as u128
+            };
+            (way, (this.0, this.1))
+        });
+        let Some((_, least)) = ways.min() else { return false };
+        self.drop_checkpoint(least);
+        true
+    }
+
+    /// Forgets what was done where it is too much: the branches that were left, the oldest first, and then the
+    /// beginning of the present way, up to a checkpoint. A way that is given stays.
     fn forget_the_oldest(&mut self) {
-        let Some(root) = self.branches.first() else { return };
-        if root.entries.len() <= self.limits.entries_max {
+        let total: usize = self.branches.iter().map(|branch| branch.entries.len()).sum();
+        let is_given = self.branches.iter().any(|branch| branch.is_given);
+        let n_kept = self.branches.iter().filter(|branch| !branch.is_forgotten).count();
+        if total <= self.limits.entries_max && n_kept <= BRANCHES_MAX {
             return;
         }
-        let earliest_branch = self.branches.iter().filter_map(|branch| branch.parent).map(|(_, at)| at).min();
-        let wanted = root.first + self.limits.entries_max / 10;
-        let mut range = self.checkpoints.range((BranchId(0), wanted)..=(BranchId(0), self.position));
-        let Some(first) = range.next().map(|((_, at), _)| *at) else { return };
-        if earliest_branch.is_some_and(|at| at < first) {
-            return;
+        let way = self.way();
+        let left = (0..self.branches.len()).map(BranchId).find(|id| {
+            let branch = self.branches.get(id.0);
+            !way.contains(id) && branch.is_some_and(|branch| !branch.is_forgotten && !branch.is_given)
+        });
+        if let Some(left) = left {
+            self.forget_branch(left);
+        } else if !is_given && total > self.limits.entries_max {
+            self.forget_the_beginning();
         }
-        self.checkpoints.retain(|(branch, at), _| branch.0 != 0 || *at >= first);
-        if let Some(root) = self.branches.first_mut() {
-            root.entries.drain(..first - root.first);
-            root.first = first;
+    }
+
+    /// The branches that lead to the present moment, the present one first.
+    fn way(&self) -> Vec<BranchId> {
+        let mut way = vec![self.branch];
+        let parent = |id: BranchId| self.branches.get(id.0).and_then(|branch| branch.parent);
+        while let Some((parent, _)) = way.last().and_then(|id| parent(*id)) {
+            way.push(parent);
+        }
+        way
+    }
+
+    /// Forgets a branch and those that left it.
+    fn forget_branch(&mut self, id: BranchId) {
+        let mut gone = vec![id];
+        while let Some(id) = gone.pop() {
+            self.forget_only(id);
+            let left = |branch: &Branch<M>| branch.parent.is_some_and(|(parent, _)| parent == id);
+            let children =
+                (0..self.branches.len()).filter(|index| self.branches.get(*index).is_some_and(left));
+            gone.extend(children.map(BranchId));
+        }
+    }
+
+    /// Forgets a tenth of what may be kept from the beginning of the present way, up to a checkpoint, and what left
+    /// the way there.
+    fn forget_the_beginning(&mut self) {
+        let wanted = self.start + self.limits.entries_max / 10;
+        let way = self.way();
+        let is_on_way = |(id, at): &(BranchId, usize)| {
+            // Positions behind where the way leaves a branch are not on it.
+            way.contains(id) && self.owner(self.branch, at.saturating_sub(1)) == Some(*id)
+        };
+        let first = self
+            .checkpoints
+            .keys()
+            .filter(|key| (wanted..=self.position).contains(&key.1) && is_on_way(key))
+            .map(|(_, at)| *at)
+            .min();
+        let Some(first) = first else { return };
+        let cut = self.owner(self.branch, first.saturating_sub(1)).unwrap_or(self.branch);
+        // Those that were left are forgotten already: what else there is leads here.
+        for id in way.into_iter().filter(|id| *id < cut) {
+            self.forget_only(id);
+        }
+        if let Some(branch) = self.branches.get_mut(cut.0) {
+            branch.entries.drain(..(first - branch.first).min(branch.entries.len()));
+            branch.first = first;
+            branch.parent = None;
+        }
+        let before: Vec<_> = self.checkpoints.keys().filter(|(_, at)| *at < first).copied().collect();
+        for key in before {
+            self.drop_checkpoint(key);
+        }
+        self.start = first;
+    }
+
+    /// Forgets a branch, but not those that left it.
+    fn forget_only(&mut self, id: BranchId) {
+        if let Some(branch) = self.branches.get_mut(id.0) {
+            branch.entries = VecDeque::new();
+            branch.is_forgotten = true;
+            branch.parent = None;
+        }
+        let keys: Vec<_> = self.checkpoints.range((id, 0)..=(id, usize::MAX)).map(|(key, _)| *key).collect();
+        for key in keys {
+            self.drop_checkpoint(key);
         }
     }
 }
 
 #[cfg(test)]
 #[expect(clippy::expect_used, reason = "tests")]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Adds what it is told, and what somebody outside answers to zero.
-    #[derive(Clone, Debug, PartialEq, Default)]
-    struct Sum {
-        total: u64,
-        n_asked: u64,
-    }
-
-    impl Machine for Sum {
-        type Op = u64;
-        type Outside = Option<u64>;
-        type Fact = u64;
-        type Said = u64;
-
-        fn apply(&mut self, op: &u64, outside: Option<&Option<u64>>) -> Done<Self> {
-            let mut answer = None;
-            if *op == 0 {
-                // Outside answers differently each time.
-                answer = outside.copied().flatten().or(Some(1000 + self.n_asked * 7));
-                self.n_asked += u64::from(outside.is_none());
-            }
-            self.total = self.total.wrapping_mul(31) + op + answer.unwrap_or(0);
-            Done { outside: answer, fact: self.total, said: self.total }
-        }
-    }
-
-    fn history(limits: HistoryLimits) -> History<Sum> {
-        History::new(Sum::default(), limits)
-    }
-
-    fn with_checkpoint_everywhere(history: &mut History<Sum>) {
-        history.cost = CHECKPOINT_COST_MIN;
-        history.copy_cost = Elapsed::ZERO;
-    }
-
-    #[test]
-    fn the_same_operation_goes_on_along_the_known_way() {
-        let mut history = history(HistoryLimits::default());
-        for op in [1, 2, 3] {
-            history.apply(op);
-        }
-        assert!(history.seek(1));
-        history.apply(2);
-        assert_eq!((history.position(), history.end(), history.branches().count()), (2, 3, 1));
-    }
-
-    #[test]
-    fn another_operation_begins_a_branch_and_the_old_way_stays() {
-        let mut history = history(HistoryLimits::default());
-        for op in [1, 2, 3] {
-            history.apply(op);
-        }
-        let old = history.machine().clone();
-        history.seek(1);
-        history.apply(9);
-        assert_eq!(history.branch(), BranchId(1));
-        assert_eq!((history.position(), history.end()), (2, 2));
-        assert!(history.seek_in(BranchId(0), 3));
-        assert_eq!(*history.machine(), old);
-        assert!(history.seek_in(BranchId(1), 2));
-        assert_eq!(history.entry(0).map(|entry| entry.op), Some(1));
-        assert_eq!(history.entry(1).map(|entry| entry.op), Some(9));
-    }
-
-    #[test]
-    fn what_came_from_outside_is_not_asked_for_again() {
-        let mut history = history(HistoryLimits::default());
-        history.apply(0);
-        history.apply(0);
-        let after = history.machine().total;
-        history.seek(0);
-        history.seek(2);
-        assert_eq!(history.machine().total, after);
-    }
-
-    #[test]
-    fn moments_that_are_not_known_cannot_be_gone_to() {
-        let mut history = history(HistoryLimits::default());
-        history.apply(1);
-        assert!(!history.seek(2));
-        assert!(!history.seek_in(BranchId(4), 0));
-        assert_eq!(history.position(), 1);
-    }
-
-    #[test]
-    fn the_oldest_operations_are_forgotten_up_to_a_checkpoint() {
-        let mut history = history(HistoryLimits { checkpoints_max: 8, entries_max: 100 });
-        for op in 0..250 {
-            with_checkpoint_everywhere(&mut history);
-            history.apply(op + 1);
-        }
-        assert!(history.end() - history.start() <= 100, "{}..{}", history.start(), history.end());
-        assert!(history.seek(history.start()));
-        assert!(!history.seek(0));
-    }
-
-    #[test]
-    fn checkpoints_are_few_and_densest_near_the_present() {
-        let mut history = history(HistoryLimits { checkpoints_max: 16, entries_max: 1_000_000 });
-        for op in 0..5_000 {
-            with_checkpoint_everywhere(&mut history);
-            history.apply(op + 1);
-        }
-        assert!(history.n_checkpoints() <= 16);
-        let positions: Vec<usize> = history.checkpoints.keys().map(|(_, at)| *at).collect();
-        let gaps: Vec<usize> = positions.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        assert!(gaps.first() > gaps.last(), "{positions:?}");
-        assert_eq!(positions.first(), Some(&0));
-    }
-
-    proptest! {
-        #[test]
-        fn every_moment_is_the_same_again(
-            ops in proptest::collection::vec(0_u64..5, 1..60),
-            jumps in proptest::collection::vec((0_usize..60, 0_u64..5), 0..20),
-        ) {
-            let mut history = history(HistoryLimits { checkpoints_max: 4, entries_max: 1000 });
-            for op in ops {
-                with_checkpoint_everywhere(&mut history);
-                history.apply(op);
-            }
-            for (position, op) in jumps {
-                if history.seek(position) && position > 0 {
-                    let entry = history.entry(position - 1).expect("an entry");
-                    prop_assert_eq!(history.machine().total, entry.fact);
-                    history.apply(op);
-                    let last = history.entry(history.position() - 1).expect("an entry");
-                    prop_assert_eq!(history.machine().total, last.fact);
-                }
-            }
-            let branches: Vec<_> = history.branches().collect();
-            for (branch, _, end) in branches {
-                for position in (1..=end).rev() {
-                    prop_assert!(history.seek_in(branch, position));
-                    let entry = history.entry(position - 1).expect("an entry");
-                    prop_assert_eq!(history.machine().total, entry.fact);
-                }
-            }
-        }
-    }
-}
+mod tests;

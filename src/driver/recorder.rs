@@ -1,8 +1,9 @@
 //! Records a session into a file while it runs.
 //!
 //! The session's thread hands every input on as it is, with its objects shared; a thread of the recorder writes them
-//! down. Between the two is a queue of fixed length. Where the file cannot keep up, the session waits: nothing is
-//! dropped, and how often and how long it waited is counted. What was written reaches the file at least once a second.
+//! down. Between the two is a queue of fixed length, from which the thread takes what has gathered. Where the file cannot
+//! keep up, the session waits: nothing is dropped, and how often and how long it waited is counted. What was written
+//! reaches the file at least once a second.
 
 #![expect(clippy::disallowed_methods, reason = "a recorder has a clock of its own for its flushes")]
 
@@ -10,7 +11,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -18,17 +19,20 @@ use std::time::{Duration, Instant};
 use crate::api::Time;
 use crate::framework::extender::ExtenderAnswer;
 use crate::framework::runtime::Registry;
-use crate::recording::{
-    Compression, Header, HeaderError, LiveRedaction, RecordingWriter, Slim, decisions_check,
-};
-use crate::scheduler::Scheduler;
+use crate::recording::{Compression, Header, HeaderError, LiveRedaction, RecordingWriter, Slim};
 use crate::scheduler::effect::Effect;
 use crate::scheduler::input::Input;
 
-/// Inputs that wait to be written, at the most.
+use super::batch_queue::{BatchReceiver, batch_queue};
+pub use super::tap::RecordingTap;
+
+/// Inputs that wait to be taken by the writing thread, at the most. As many may be with it, being written.
 const QUEUE_LEN: usize = 4096;
+/// So long inputs gather before they are taken: waking the writing thread for each would cost the session more than
+/// everything else that it does for a recording.
+const GATHERING: Duration = Duration::from_millis(20);
 /// Bytes of extenders' answers that wait to be written, at the most, but for one answer.
-const QUEUE_BYTES: u64 = 64 << 20;
+pub(super) const QUEUE_BYTES: u64 = 64 << 20;
 /// What was written reaches the file no later than this.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 /// How often signals are looked at while they are the recorder's affair.
@@ -112,13 +116,13 @@ pub struct RecorderStats {
 
 /// What both threads see.
 #[derive(Debug, Default)]
-struct Shared {
+pub(super) struct Shared {
     inputs: AtomicU64,
     bytes: AtomicU64,
-    waits: AtomicU64,
-    waited_ns: AtomicU64,
+    pub(super) waits: AtomicU64,
+    pub(super) waited_ns: AtomicU64,
     /// Bytes of answers in the queue.
-    queued_bytes: AtomicU64,
+    pub(super) queued_bytes: AtomicU64,
     failure: Mutex<Option<String>>,
 }
 
@@ -128,11 +132,11 @@ impl Shared {
         failure.get_or_insert(text);
     }
 
-    fn failure(&self) -> Option<String> {
+    pub(super) fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn stats(&self) -> RecorderStats {
+    pub(super) fn stats(&self) -> RecorderStats {
         RecorderStats {
             inputs: self.inputs.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
@@ -143,8 +147,8 @@ impl Shared {
 }
 
 /// What the session tells the recorder.
-#[derive(Debug)]
-enum Message {
+#[derive(Clone, Debug)]
+pub(super) enum Message {
     /// The deeds are told only if names are replaced.
     Input {
         at: Time,
@@ -167,11 +171,13 @@ enum Message {
     End {
         reason: String,
     },
+    /// What happened before anything was recorded.
+    Past(Vec<Self>),
 }
 
 impl Message {
     /// Bytes that it holds for itself alone; objects are shared.
-    fn weight(&self) -> u64 {
+    pub(super) fn weight(&self) -> u64 {
         match self {
             Self::Input { input: Input::ExtenderAnswered { answer, .. }, .. } => match answer {
                 ExtenderAnswer::Http { body, .. } => body.len() as u64,
@@ -222,7 +228,7 @@ impl Recorder {
         let writer = RecordingWriter::new(sink, options.compression, header, options.slim);
         let writer = writer.map_err(|error| RecorderError::Write(error.to_string()))?;
         let shared = Arc::new(Shared::default());
-        let (sender, messages) = sync_channel(QUEUE_LEN);
+        let (sender, messages) = batch_queue(QUEUE_LEN, GATHERING);
         let (end_sender, ended) = sync_channel(1);
         let signals = if options.ends_program_on_signal { Some(Signals::new()?) } else { None };
         let is_redacting = redaction.is_some();
@@ -233,15 +239,7 @@ impl Recorder {
             let _ = end_sender.send(());
         });
         let thread = thread.map_err(RecorderError::Start)?;
-        let tap = RecordingTap {
-            sender,
-            shared: Arc::clone(&shared),
-            inputs: 0,
-            at: 0,
-            since_digest: 0,
-            digest_interval_min: options.digest_interval_min,
-            is_redacting,
-        };
+        let tap = RecordingTap::to(sender, Arc::clone(&shared), options.digest_interval_min, is_redacting);
         Ok((Self { shared, thread, ended }, tap))
     }
 
@@ -285,133 +283,6 @@ pub fn new_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The session's way to its recording. Dropping it ends the recording.
-///
-/// Inputs are numbered from 1 in the order in which they are recorded. Whoever records tells behind which of them the
-/// scheduler was; where that is not the last one, the session has gone back, and the recording says so.
-#[derive(Debug)]
-pub struct RecordingTap {
-    sender: SyncSender<Message>,
-    shared: Arc<Shared>,
-    /// How many inputs were recorded.
-    inputs: u64,
-    /// Behind which of them the recording stands.
-    at: u64,
-    since_digest: u64,
-    digest_interval_min: u64,
-    is_redacting: bool,
-}
-
-impl RecordingTap {
-    /// Records an input that the scheduler has taken behind input `behind`, with the deeds that followed from it. The
-    /// answer is its number.
-    pub fn took<'a>(
-        &mut self,
-        behind: u64,
-        at: Time,
-        input: Input,
-        effects: impl IntoIterator<Item = &'a Effect> + Clone,
-        scheduler: &Scheduler,
-    ) -> u64 {
-        self.go_to(behind);
-        let deeds =
-            if self.is_redacting { effects.clone().into_iter().cloned().collect() } else { Vec::new() };
-        let decided = decisions_check(effects);
-        self.send(Message::Input { at, input, decided, deeds });
-        self.inputs += 1;
-        self.at = self.inputs;
-        self.since_digest += 1;
-        // A digest looks at every object, so with one per so many inputs each input pays for one object.
-        if self.since_digest >= self.digest_interval_min
-            && self.since_digest >= scheduler.objects().len() as u64
-        {
-            self.digest(scheduler);
-        }
-        self.inputs
-    }
-
-    /// The session goes on from behind that input.
-    fn go_to(&mut self, input: u64) {
-        if self.at != input {
-            self.at = input;
-            self.since_digest = 0;
-            self.send(Message::Rewind { input });
-        }
-    }
-
-    fn digest(&mut self, scheduler: &Scheduler) {
-        self.since_digest = 0;
-        self.send(Message::Digest(scheduler.digest_parts()));
-    }
-
-    /// How many inputs were recorded.
-    pub fn inputs(&self) -> u64 {
-        self.inputs
-    }
-
-    /// What the recorder has done so far.
-    pub fn stats(&self) -> RecorderStats {
-        self.shared.stats()
-    }
-
-    /// What went wrong, if anything did. Nothing is recorded any more then.
-    pub fn failure(&self) -> Option<String> {
-        self.shared.failure()
-    }
-
-    /// Marks the place behind an input, with a look at the scheduler there.
-    pub fn marker(&mut self, behind: u64, at: Time, name: &str, scheduler: &Scheduler) {
-        self.go_to(behind);
-        self.digest(scheduler);
-        self.send(Message::Marker { at, name: name.to_owned() });
-    }
-
-    /// Says something about the place behind an input.
-    pub fn note(&mut self, behind: u64, at: Time, text: &str) {
-        self.go_to(behind);
-        self.send(Message::Note { at, text: text.to_owned() });
-    }
-
-    /// Ends the recording behind an input with a last look at the scheduler. What is recorded later is lost.
-    pub fn finish(&mut self, behind: u64, scheduler: &Scheduler, reason: &str) {
-        self.go_to(behind);
-        self.digest(scheduler);
-        self.send(Message::End { reason: reason.to_owned() });
-    }
-
-    /// Puts a message into the queue, and waits where there is no room.
-    fn send(&self, message: Message) {
-        let weight = message.weight();
-        if weight > 0 && self.shared.queued_bytes.load(Ordering::Acquire) > QUEUE_BYTES {
-            let start = Instant::now();
-            while self.shared.queued_bytes.load(Ordering::Acquire) > QUEUE_BYTES
-                && self.shared.failure().is_none()
-            {
-                thread::sleep(Duration::from_millis(1));
-            }
-            self.count_wait(start);
-        }
-        self.shared.queued_bytes.fetch_add(weight, Ordering::AcqRel);
-        match self.sender.try_send(message) {
-            Ok(()) => {}
-            Err(TrySendError::Full(message)) => {
-                let start = Instant::now();
-                if self.sender.send(message).is_ok() {
-                    self.count_wait(start);
-                }
-            }
-            // The recorder has told why it ended.
-            Err(TrySendError::Disconnected(_)) => {}
-        }
-    }
-
-    fn count_wait(&self, start: Instant) {
-        self.shared.waits.fetch_add(1, Ordering::Relaxed);
-        let waited = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.shared.waited_ns.fetch_add(waited, Ordering::Relaxed);
-    }
-}
-
 /// The writing side.
 struct Scribe {
     redaction: Option<LiveRedaction>,
@@ -421,37 +292,36 @@ struct Scribe {
 }
 
 impl Scribe {
-    fn run(&mut self, messages: &Receiver<Message>, signals: Option<&Signals>) {
+    fn run(&mut self, messages: &BatchReceiver<Message>, signals: Option<&Signals>) {
         if let Err(error) = self.write_all(messages, signals) {
             self.shared.fail(error.to_string());
         }
     }
 
-    fn write_all(&mut self, messages: &Receiver<Message>, signals: Option<&Signals>) -> io::Result<()> {
+    fn write_all(&mut self, messages: &BatchReceiver<Message>, signals: Option<&Signals>) -> io::Result<()> {
         let mut flush_at = Instant::now() + FLUSH_INTERVAL;
+        let mut batch = Vec::with_capacity(QUEUE_LEN);
         loop {
-            let received = match (self.is_dirty, signals) {
-                // Nothing waits to be flushed: sleep until something comes.
-                (false, None) => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                (false, Some(_)) => messages.recv_timeout(SIGNAL_INTERVAL),
-                (true, signals) => {
-                    let until_flush = flush_at.saturating_duration_since(Instant::now());
-                    let longest = if signals.is_some() { SIGNAL_INTERVAL } else { FLUSH_INTERVAL };
-                    messages.recv_timeout(until_flush.min(longest))
+            let until_flush =
+                self.is_dirty.then(|| flush_at.saturating_duration_since(Instant::now()).min(FLUSH_INTERVAL));
+            // Where nothing waits to be flushed, sleep until something comes.
+            let longest = [until_flush, signals.map(|_| SIGNAL_INTERVAL)].into_iter().flatten().min();
+            if !messages.take(&mut batch, longest) {
+                return self.writer.end("closed");
+            }
+            if !batch.is_empty() && !self.is_dirty {
+                self.is_dirty = true;
+                flush_at = Instant::now() + FLUSH_INTERVAL;
+            }
+            for message in batch.drain(..) {
+                if self.write(message)? {
+                    return Ok(());
                 }
-            };
-            match received {
-                Ok(message) => {
-                    if !self.is_dirty {
-                        self.is_dirty = true;
-                        flush_at = Instant::now() + FLUSH_INTERVAL;
-                    }
-                    if self.write(message)? {
-                        return Ok(());
-                    }
+                // A slow file does not hold up what was written before.
+                if Instant::now() >= flush_at {
+                    self.writer.flush()?;
+                    flush_at = Instant::now() + FLUSH_INTERVAL;
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return self.writer.end("closed"),
             }
             if self.is_dirty && Instant::now() >= flush_at {
                 self.writer.flush()?;
@@ -464,8 +334,10 @@ impl Scribe {
     }
 
     /// Writes what is in the queue, ends the recording and lets the signal do what it does by default.
-    fn end_program(&mut self, messages: &Receiver<Message>, signal: usize) -> io::Result<()> {
-        for message in messages.try_iter().take(QUEUE_LEN) {
+    fn end_program(&mut self, messages: &BatchReceiver<Message>, signal: usize) -> io::Result<()> {
+        let mut batch = Vec::new();
+        messages.take_now(&mut batch);
+        for message in batch {
             if self.write(message)? {
                 return Signals::raise(signal);
             }
@@ -476,7 +348,9 @@ impl Scribe {
 
     /// Writes a message. True if it was the last one.
     fn write(&mut self, message: Message) -> io::Result<bool> {
-        self.shared.queued_bytes.fetch_sub(message.weight(), Ordering::AcqRel);
+        // What is in the past was never in the queue by itself.
+        let weight = message.weight().min(self.shared.queued_bytes.load(Ordering::Acquire));
+        self.shared.queued_bytes.fetch_sub(weight, Ordering::AcqRel);
         match message {
             Message::Input { at, input, decided, deeds } => match &mut self.redaction {
                 None => self.writer.input(at, &input, decided)?,
@@ -504,6 +378,11 @@ impl Scribe {
                     redaction.rewind(input);
                 }
                 self.writer.rewind(input)?;
+            }
+            Message::Past(past) => {
+                for message in past {
+                    self.write(message)?;
+                }
             }
             Message::End { reason } => {
                 self.writer.end(&reason)?;

@@ -1,14 +1,27 @@
-//! A sandbox that can be taken back: phase by phase, attempt by attempt, to the last change of an object.
+//! A sandbox that can be taken back: phase by phase, attempt by attempt, to the last change of an object; or a recording
+//! that is gone through in the same way, whose future is known, too.
 //!
 //! What has been done is kept. In the past, steps go along the way that is known, and a change of the cluster begins a
 //! branch. A whole attempt that was done in one go can still be looked at phase by phase: the phases are done on a
 //! copy, and the way that is known does not change.
 
-use crate::api::{Kind, NamespacedName, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use crate::api::{Kind, NamespacedName, Str, Time};
+use crate::framework::runtime::Registry;
+use crate::recording::{Divergence, HeaderError};
+use crate::scheduler::trace::Phase;
+
+use super::branches::{self, BranchComparison, BranchView};
+use super::breakpoints::look::{Before, places};
+use super::breakpoints::{Condition, Hit};
 use super::history::{BranchId, Entry, History, HistoryLimits};
+use super::replay::scan::News;
+use super::replay::{Ending, Mark, RecordedSession};
 use super::sandbox::ops::{SimulatorFact, SimulatorOp, SimulatorSaid};
 use super::sandbox::simulator::Simulator;
+use super::timeline::{Counter, Timeline, TimelineMark};
 
 /// An attempt looked at from inside. The present position is before it.
 #[derive(Clone, Debug)]
@@ -31,6 +44,8 @@ pub struct Moment {
     pub branch: usize,
     /// How many branches there are.
     pub n_branches: usize,
+    /// Whether this branch is a recording.
+    pub is_recorded: bool,
 }
 
 impl Moment {
@@ -40,17 +55,76 @@ impl Moment {
     }
 }
 
+/// What is known of a recording that is gone through.
+#[derive(Clone, Debug)]
+struct Played {
+    ending: Ending,
+    /// Up to where each branch was looked through, and where each begins.
+    known_to: BTreeMap<BranchId, usize>,
+    /// Operations that were looked through, of how many.
+    n_known: usize,
+    n: usize,
+}
+
 /// A sandbox with its past.
 #[derive(Clone, Debug)]
 pub struct Rewind {
     history: History<Simulator>,
     inside: Option<Inside>,
+    played: Option<Played>,
+    marks: Vec<Mark>,
+    counter: Counter,
+    counted: Option<(BranchId, usize)>,
+    timeline: Arc<Timeline>,
+    /// Changes whenever the marks do.
+    marks_version: u64,
+    shown_marks: (BranchId, u64),
 }
 
 impl Rewind {
     /// A sandbox that has no past yet.
     pub fn new(simulator: Simulator) -> Self {
-        Self { history: History::new(simulator, HistoryLimits::default()), inside: None }
+        Self::with_history(History::new(simulator, HistoryLimits::default()), None, Vec::new())
+    }
+
+    /// A recording, where it opens.
+    ///
+    /// # Errors
+    /// If this build can make no scheduler of it.
+    pub fn of_recording(
+        recorded: &RecordedSession,
+        registry: &Registry,
+        limits: HistoryLimits,
+    ) -> Result<Self, HeaderError> {
+        let mut history = recorded.history(registry, limits)?;
+        let n = recorded.ways.iter().map(|way| way.chunks.len()).sum();
+        let known_to = recorded
+            .ways
+            .iter()
+            .enumerate()
+            .map(|(i, way)| (BranchId(i), way.parent.map_or(0, |(_, at)| at)));
+        let known_to = known_to.collect();
+        let (branch, position) = recorded.opening();
+        history.seek_in(BranchId(branch), position);
+        let played = Played { ending: recorded.ending.clone(), known_to, n_known: 0, n };
+        let mut rewind = Self::with_history(history, Some(played), recorded.marks.clone());
+        rewind.stop_at_divergence();
+        Ok(rewind)
+    }
+
+    fn with_history(history: History<Simulator>, played: Option<Played>, marks: Vec<Mark>) -> Self {
+        let branch = history.branch();
+        Self {
+            history,
+            inside: None,
+            played,
+            marks,
+            counter: Counter::default(),
+            counted: None,
+            timeline: Arc::default(),
+            marks_version: 1,
+            shown_marks: (branch, 0),
+        }
     }
 
     /// The sandbox as it is at the present moment.
@@ -66,6 +140,16 @@ impl Rewind {
         }
     }
 
+    /// The sandbox before the attempt that is looked at from inside, if one is.
+    pub fn machine(&self) -> &Simulator {
+        self.history.machine()
+    }
+
+    /// The same, for its recording.
+    pub fn machine_mut(&mut self) -> &mut Simulator {
+        self.history.machine_mut()
+    }
+
     /// Ends the recording, if there is one. A look into an attempt that is known as a whole is no part of it.
     pub fn finish_recording(&mut self, reason: &str) {
         self.history.machine_mut().finish_recording(reason);
@@ -79,8 +163,182 @@ impl Rewind {
             end: self.history.end() - start,
             phases_inside: self.inside.as_ref().map_or(0, |inside| inside.n_phases),
             branch: self.history.branch().0,
-            n_branches: self.history.branches().count(),
+            n_branches: self.history.n_branches(),
+            is_recorded: self.history.is_given(),
         }
+    }
+
+    /// How the recording ends, if this is one.
+    pub fn ending(&self) -> Option<&Ending> {
+        self.played.as_ref().map(|played| &played.ending)
+    }
+
+    /// Where the replay differs from its recording, if this is that moment.
+    pub fn divergence(&self) -> Option<&Arc<Divergence>> {
+        self.history.machine().divergence()
+    }
+
+    /// Whether this is the last moment of a recording: nothing comes by itself.
+    pub fn is_at_end_of_recording(&self) -> bool {
+        self.inside.is_none() && self.history.is_given() && !self.is_past()
+    }
+
+    /// How many copies of the scheduler there are along the way, and about how many bytes they take.
+    pub fn checkpoints(&self) -> (usize, usize) {
+        (self.history.n_checkpoints(), self.history.checkpoint_bytes())
+    }
+
+    /// Whether the present moment is inside an attempt that is known as a whole.
+    pub fn is_inside(&self) -> bool {
+        self.inside.is_some()
+    }
+
+    /// The position of the present moment.
+    pub fn position(&self) -> usize {
+        self.history.position()
+    }
+
+    /// The first position that is kept.
+    pub fn start(&self) -> usize {
+        self.history.start()
+    }
+
+    /// The last known position of this branch.
+    pub fn end(&self) -> usize {
+        self.history.end()
+    }
+
+    /// What the operation behind a position came to.
+    pub fn fact(&self, position: usize) -> Option<&SimulatorFact> {
+        self.history.entry(position).map(|entry| &entry.fact)
+    }
+
+    /// The position up to which it is known what operations came to.
+    pub fn known_to(&self) -> usize {
+        let branch = self.history.branch();
+        let known = |played: &Played| played.known_to.get(&branch).copied();
+        self.played.as_ref().and_then(known).unwrap_or(self.history.end()).min(self.history.end())
+    }
+
+    /// How many hundredths of the recording were looked through.
+    pub fn percent_known(&self) -> u8 {
+        let Some(played) = &self.played else { return 100 };
+        u8::try_from(played.n_known * 100 / played.n.max(1)).unwrap_or(100)
+    }
+
+    /// Takes what was found out about the recording ahead.
+    pub fn take_news(&mut self, news: News) {
+        match news {
+            News::Facts { branch, from, facts } => {
+                let n = facts.len();
+                for (i, fact) in facts.into_iter().enumerate() {
+                    self.history.learn(branch, from + i, fact);
+                }
+                if let Some(played) = &mut self.played {
+                    played.known_to.insert(branch, from + n);
+                    played.n_known += n;
+                }
+            }
+            News::Checkpoint { branch, position, simulator, cost } => {
+                self.history.take_checkpoint(branch, position, *simulator, cost);
+            }
+            News::Diverged { branch, position } => {
+                self.history.end_branch_at(branch, position);
+                if self.history.branch() == branch && self.history.position() > position {
+                    self.go_to_position(position);
+                }
+            }
+        }
+    }
+
+    /// Behind a difference nothing of the recording has any meaning: it ends there.
+    fn stop_at_divergence(&mut self) {
+        if self.inside.is_some() || self.is_at_end_of_recording() {
+            return;
+        }
+        let Some(divergence) = self.divergence() else { return };
+        let number = divergence.input();
+        let is_before = |entry: &Entry<Simulator>| match &entry.op {
+            SimulatorOp::Recorded(chunk) => chunk.number <= number,
+            _ => false,
+        };
+        let Some(at) = self.history.find_back(self.history.position(), is_before) else { return };
+        let branch = self.history.branch();
+        self.history.end_branch_at(branch, at + 1);
+        self.history.seek(at + 1);
+    }
+
+    /// Goes to a position of this branch.
+    pub fn go_to_position(&mut self, position: usize) -> bool {
+        self.inside = None;
+        let has_moved = self.history.seek(position.min(self.history.end()));
+        self.stop_at_divergence();
+        has_moved
+    }
+
+    /// Marks the present moment, or says something about it.
+    pub fn mark(&mut self, text: &str, is_note: bool) {
+        let mark = Mark {
+            branch: self.history.branch().0,
+            position: self.history.position(),
+            at: self.simulator().now(),
+            text: Str::from(text),
+            is_note,
+        };
+        self.marks.push(mark);
+        self.marks_version += 1;
+        let machine = self.history.machine_mut();
+        if is_note { machine.note(text) } else { machine.mark(text) }
+    }
+
+    /// The markers and notes on the present way.
+    pub fn marks_on_way(&self) -> impl Iterator<Item = &Mark> {
+        self.marks.iter().filter(|mark| {
+            mark.position >= self.start()
+                && mark.position <= self.end()
+                && self.history.is_on_way(BranchId(mark.branch), mark.position)
+        })
+    }
+
+    /// What happened when on the present way. Costs as much as what is new.
+    pub fn timeline(&mut self) -> Arc<Timeline> {
+        let (branch, start, known) = (self.history.branch(), self.start(), self.known_to());
+        let mut has_changed = false;
+        if self.counted != Some((branch, start)) || self.counter.n() > known.saturating_sub(start) {
+            self.counter = Counter::default();
+            self.counted = Some((branch, start));
+            has_changed = true;
+        }
+        for position in start + self.counter.n()..known {
+            let Some(entry) = self.history.entry(position) else { break };
+            self.counter.add(&entry.fact);
+            has_changed = true;
+        }
+        let marks = if self.shown_marks == (branch, self.marks_version) {
+            Arc::clone(&self.timeline.marks)
+        } else {
+            has_changed = true;
+            self.shown_marks = (branch, self.marks_version);
+            let begin = self.simulator().start();
+            let mut marks: Vec<TimelineMark> = self
+                .marks_on_way()
+                .map(|mark| TimelineMark {
+                    position: mark.position - start,
+                    elapsed: mark.at - begin,
+                    text: mark.text.clone(),
+                    is_note: mark.is_note,
+                })
+                .collect();
+            marks.sort_by_key(|mark| mark.position);
+            Arc::new(marks)
+        };
+        if has_changed || self.timeline.n != self.end() - start {
+            let begin = self.simulator().start();
+            let end =
+                self.end().checked_sub(1).and_then(|last| self.fact(last)).map_or(begin, |fact| fact.at);
+            self.timeline = Arc::new(self.counter.timeline(begin, self.end() - start, end, marks));
+        }
+        Arc::clone(&self.timeline)
     }
 
     /// Whether more is known than what lies before the present moment.
@@ -91,6 +349,11 @@ impl Rewind {
     /// When the operation that is known to come next was over.
     pub fn next_known_at(&self) -> Option<Time> {
         self.history.entry(self.history.position()).map(|entry| entry.fact.at)
+    }
+
+    /// Whether the operation that is known to come next is a step of the scheduler.
+    pub fn is_step_next(&self) -> bool {
+        self.history.entry(self.history.position()).is_some_and(|entry| entry.op.is_step())
     }
 
     /// Does an operation now. What is known of later is left for a branch if it was something else.
@@ -107,20 +370,24 @@ impl Rewind {
     /// Goes one known operation on. False if none is known.
     pub fn follow(&mut self) -> bool {
         self.inside = None;
-        self.is_past() && self.history.seek(self.history.position() + 1)
+        let has_moved = self.is_past() && self.history.seek(self.history.position() + 1);
+        self.stop_at_divergence();
+        has_moved
     }
 
     /// A step that can do nothing leaves no trace in the past.
     fn step_now(&mut self, op: SimulatorOp) -> bool {
-        self.simulator().can_step() && self.history.apply(op) == SimulatorSaid::Moved(true)
+        !self.history.is_given()
+            && self.simulator().can_step()
+            && self.history.apply(op) == SimulatorSaid::Moved(true)
     }
 
     /// Does one phase, along the known way in the past. False if there is nothing to do.
     pub fn step_phase(&mut self) -> bool {
         if let Some(inside) = &mut self.inside {
-            inside.simulator.step_phase();
+            let has_moved = inside.simulator.step_phase();
             inside.n_phases += 1;
-            if is_over(&inside.simulator) {
+            if !has_moved || is_over(&inside.simulator) {
                 self.follow();
             }
             return true;
@@ -130,11 +397,13 @@ impl Rewind {
         }
         while self.is_past() {
             match self.history.entry(self.history.position()).map(|entry| &entry.op) {
-                Some(SimulatorOp::TimeTo(_)) => {
+                Some(op) if op.is_time_alone() => {
                     self.follow();
                 }
-                Some(SimulatorOp::StepCycle) => {
-                    self.go_inside(1);
+                Some(op) if op.is_cycle() => {
+                    if !self.go_inside(1) {
+                        return self.follow();
+                    }
                     return true;
                 }
                 Some(_) | None => return self.follow(),
@@ -151,9 +420,15 @@ impl Rewind {
         if !self.is_past() {
             return self.step_now(SimulatorOp::StepCycle);
         }
-        let is_end = |entry: &Entry<Simulator>| entry.op.is_step() && !entry.fact.is_in_cycle;
-        let to = self.history.find_on(self.history.position(), is_end).unwrap_or(self.history.end());
-        self.history.seek(to)
+        // What a recorded step comes to is known for sure when it is done.
+        while let Some(is_step) = self.history.entry(self.history.position()).map(|entry| entry.op.is_step())
+        {
+            let has_moved = self.follow();
+            if !has_moved || (is_step && !self.history.machine().scheduler().is_in_cycle()) {
+                break;
+            }
+        }
+        true
     }
 
     /// Goes back to before the last phase. False at the beginning.
@@ -164,14 +439,14 @@ impl Rewind {
             }
             return true;
         }
-        let is_deed = |entry: &Entry<Simulator>| !matches!(entry.op, SimulatorOp::TimeTo(_));
+        let is_deed = |entry: &Entry<Simulator>| !entry.op.is_time_alone();
         let Some(to) = self.history.find_back(self.history.position(), is_deed) else {
             return self.back_to_start();
         };
-        let is_whole = self.history.entry(to).is_some_and(|entry| entry.op == SimulatorOp::StepCycle);
+        let is_whole = self.history.entry(to).is_some_and(|entry| entry.op.is_cycle());
         self.history.seek(to);
         if is_whole {
-            let n_phases = n_phases_of(self.history.machine());
+            let n_phases = self.alone().map_or(0, n_phases_of);
             if n_phases > 1 {
                 self.go_inside(n_phases - 1);
             }
@@ -221,8 +496,18 @@ impl Rewind {
     /// Goes on to the last known moment of the branch. False if it is there already.
     pub fn go_to_end(&mut self) -> bool {
         let has_moved = self.inside.take().is_some() || self.is_past();
-        self.history.seek(self.history.end());
+        self.go_to_position(self.history.end());
         has_moved
+    }
+
+    /// Every branch.
+    pub fn branch_views(&self) -> Vec<BranchView> {
+        branches::views(&self.history)
+    }
+
+    /// Two branches side by side; absent if there is no such branch.
+    pub fn compare_branches(&self, branches: [usize; 2]) -> Option<BranchComparison> {
+        branches::compare(&self.history, branches)
     }
 
     /// Goes to the end of a branch. False if there is none of that number.
@@ -239,7 +524,7 @@ impl Rewind {
         self.inside = None;
         let is_after = |entry: &Entry<Simulator>| entry.fact.at > at;
         let to = self.history.find_on(self.history.start(), is_after);
-        self.history.seek(to.map_or(self.history.end(), |position| position - 1));
+        self.go_to_position(to.map_or(self.history.end(), |position| position - 1));
     }
 
     /// The known operations of this branch with what they came to, in order.
@@ -249,13 +534,131 @@ impl Rewind {
             .map(|entry| (&entry.op, &entry.fact))
     }
 
-    fn go_inside(&mut self, n_phases: usize) {
+    /// Goes over what was done since a position again, whole attempts phase by phase, to the first moment at which
+    /// `is_there` answers true. False if there is none; it is then where it was.
+    pub(super) fn go_again_to(
+        &mut self,
+        from: usize,
+        mut is_there: impl FnMut(&Before, &Simulator) -> bool,
+    ) -> bool {
+        let to = self.history.position();
+        self.inside = None;
+        self.history.seek(from.min(to));
+        while self.history.position() < to {
+            let is_whole =
+                self.history.entry(self.history.position()).is_some_and(|entry| entry.op.is_cycle());
+            let alone = if is_whole { self.alone() } else { None };
+            let Some(mut simulator) = alone else {
+                let before = Before::of(self.history.machine());
+                self.history.seek(self.history.position() + 1);
+                if is_there(&before, self.history.machine()) {
+                    return true;
+                }
+                continue;
+            };
+            let mut is_here = false;
+            let mut n_phases = 0;
+            loop {
+                let before = Before::of(&simulator);
+                if !simulator.step_phase() {
+                    break;
+                }
+                n_phases += 1;
+                is_here = is_there(&before, &simulator);
+                let is_over = is_over(&simulator);
+                if is_here && !is_over {
+                    self.inside = Some(Inside { simulator, n_phases });
+                    return true;
+                }
+                if is_here || is_over {
+                    break;
+                }
+            }
+            self.history.seek(self.history.position() + 1);
+            if is_here {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Goes back to the last moment before the present one at which a condition was true. `None` if there is none; it is
+    /// then where it was.
+    pub fn back_to_condition(&mut self, condition: &Condition) -> Option<Hit> {
+        if let Some(hit) = self.back_inside_to(condition) {
+            return Some(hit);
+        }
+        let (here, branch, is_inside) = (self.history.position(), self.history.branch(), self.is_inside());
+        let mut end = here;
+        while end > self.history.start() {
+            let (from, mut copy) = self.history.copy_before(branch, end - 1)?;
+            let mut last = None;
+            for position in from..end {
+                let before = Before::of(&copy);
+                self.history.redo(&mut copy, branch, position)?;
+                let is_present = !is_inside && position + 1 == here;
+                let earlier = places(&[condition], &before, &copy);
+                let earlier = earlier.into_iter().rfind(|found| !(is_present && found.is_last));
+                last = earlier.map(|found| (position, found)).or(last);
+            }
+            if let Some((position, found)) = last {
+                self.inside = None;
+                self.history.seek(position + 1);
+                if let (Some(at), false) = (found.at, found.is_last) {
+                    self.go_again_to(position, |_, simulator| newest(simulator) == Some(at));
+                }
+                return found.hit_of(condition).cloned();
+            }
+            end = from;
+        }
+        None
+    }
+
+    /// The same within the attempt that is looked at from inside.
+    fn back_inside_to(&mut self, condition: &Condition) -> Option<Hit> {
+        let n_done = self.inside.as_ref()?.n_phases;
+        let mut simulator = self.alone()?;
+        let mut last = None;
+        for n_phases in 1..n_done {
+            let before = Before::of(&simulator);
+            simulator.step_phase();
+            let found = places(&[condition], &before, &simulator);
+            if let Some(hit) = found.last().and_then(|found| found.hit_of(condition)) {
+                last = Some((n_phases, hit.clone()));
+            }
+        }
+        let (n_phases, hit) = last?;
+        self.go_inside(n_phases);
+        Some(hit)
+    }
+
+    /// A copy in which the next attempt can be gone through phase by phase. What extenders answer is known.
+    fn alone(&self) -> Option<Simulator> {
         let mut simulator = self.history.machine().clone();
+        simulator.forget_events();
+        if let Some(SimulatorOp::Recorded(chunk)) =
+            self.history.entry(self.history.position()).map(|entry| &entry.op)
+        {
+            simulator.know_answers(chunk.answers().cloned());
+            simulator.leave_recording_alone();
+        }
+        simulator.can_step().then_some(simulator)
+    }
+
+    /// Goes so many phases into the next attempt. False if there is none.
+    fn go_inside(&mut self, n_phases: usize) -> bool {
+        let Some(mut simulator) = self.alone() else { return false };
         for _ in 0..n_phases {
             simulator.step_phase();
         }
         self.inside = Some(Inside { simulator, n_phases });
+        true
     }
+}
+
+/// The newest attempt and how far it has come.
+pub(super) fn newest(simulator: &Simulator) -> Option<(u64, Phase)> {
+    simulator.scheduler().newest_trace().map(|trace| (trace.number, trace.phase))
 }
 
 /// Whether nothing is left of the attempt for a person who steps.
@@ -265,8 +668,7 @@ fn is_over(simulator: &Simulator) -> bool {
 }
 
 /// How many phases the next attempt has.
-fn n_phases_of(simulator: &Simulator) -> usize {
-    let mut simulator = simulator.clone();
+fn n_phases_of(mut simulator: Simulator) -> usize {
     let mut n = 0;
     while simulator.step_phase() {
         n += 1;

@@ -6,18 +6,30 @@
 #![expect(clippy::disallowed_methods, reason = "a session owns its clock")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::branches::{BranchComparison, BranchView};
+use super::breakpoints::{DebugCommand, DebugView};
+use super::desk::Desk;
+use super::history::HistoryLimits;
 use super::live::session::LiveCommand;
 use super::live::view::LiveView;
-use super::rewind::Moment;
+use super::recorder::RecorderStats;
+use super::replay::scan::Scan;
+use super::replay::{Ending, RecordedSession};
+use super::rewind::{Moment, Rewind};
 use super::sandbox::simulator::Simulator;
+use super::seek::SeekTo;
 use super::stepper::Stepper;
+use super::timeline::Timeline;
 use crate::api::{Duration, Kind, NamespacedName, Str};
+use crate::framework::runtime::Registry;
+use crate::recording::{Divergence, HeaderError};
 use crate::scheduler::view::View;
 
 /// How fast simulated time goes while the session runs, in thousandths of wall-clock speed.
@@ -96,6 +108,20 @@ pub enum Edit {
         /// The taint.
         taint: String,
     },
+    /// Another weight for a Score plugin.
+    Weight {
+        /// The plugin.
+        plugin: Str,
+        /// Its weight, from 1 on.
+        weight: i64,
+    },
+    /// The scheduler starts again under another configuration. The name says where the text is from.
+    Configure {
+        /// Such as a file's name.
+        source: String,
+        /// A `KubeSchedulerConfiguration`.
+        text: String,
+    },
     /// `kubectl label`: `key=value`, or `key-` to take it away.
     Label {
         /// The node.
@@ -140,6 +166,29 @@ pub enum SessionCommand {
     ToBranch(usize),
     /// What only a live session does.
     Live(LiveCommand),
+    /// Goes to a place in what is known.
+    Seek(SeekTo),
+    /// Looks for the same again, on or back.
+    SeekAgain {
+        /// Whether before the present moment.
+        is_back: bool,
+    },
+    /// Leaves the recording: goes on from here as a sandbox.
+    Leave,
+    /// Marks the present moment.
+    Mark(String),
+    /// Says something about the present moment.
+    Note(String),
+    /// Records the session from its start on.
+    Record(RecordTo),
+    /// Ends the recording.
+    StopRecording,
+    /// Saves what happened up to now as a recording.
+    SaveLast(RecordTo),
+    /// Compares two branches.
+    Compare(usize, usize),
+    /// Sets breakpoints, watches, and goes to where a condition is true.
+    Debug(DebugCommand),
     /// Ends the session.
     Quit,
 }
@@ -209,10 +258,60 @@ pub struct SessionView {
     pub moment: Moment,
     /// The cluster, where the session runs on a live one.
     pub live: Option<Arc<LiveView>>,
+    /// What is known of the session besides.
+    pub known: Known,
+    /// Breakpoints and watches.
+    pub debug: Arc<DebugView>,
+    /// The branches, in the order in which they began; empty while there is only one.
+    pub branches: Arc<[BranchView]>,
+    /// The two branches that were compared last, with the number of the comparison.
+    pub comparison: Option<(u64, Arc<BranchComparison>)>,
     /// The last answer to a command.
     pub notice: Option<Notice>,
     /// Set when the session's thread has ended with a panic; the screen shows it.
     pub failure: Option<Str>,
+}
+
+/// What is known of a session besides the present moment.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// What happened when, and what is marked.
+    pub timeline: Arc<Timeline>,
+    /// Present where a recording is played.
+    pub replay: Option<Arc<ReplayView>>,
+    /// Present while the session is recorded.
+    pub recorder: Option<RecorderView>,
+}
+
+/// How a recording that is being made goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecorderView {
+    /// The file.
+    pub file: Str,
+    /// What was done so far.
+    pub stats: RecorderStats,
+    /// What went wrong; nothing is recorded any more then.
+    pub failure: Option<Str>,
+}
+
+/// Where a recording goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordTo {
+    /// A new file in the present folder, named after the source.
+    AnyFile,
+    /// That new file.
+    File(PathBuf),
+}
+
+/// What there is to say about a recording that is played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayView {
+    /// How it ends.
+    pub ending: Ending,
+    /// How many hundredths of it were looked through.
+    pub percent_known: u8,
+    /// Where the replay differs, if this is that moment.
+    pub divergence: Option<Arc<Divergence>>,
 }
 
 /// The way to a session. Dropping it ends the session.
@@ -261,14 +360,52 @@ impl SessionHandle {
 ///
 /// # Errors
 /// If the system has no thread left.
-pub fn spawn_sandbox(simulator: Simulator, source: Str) -> std::io::Result<SessionHandle> {
+pub fn spawn_sandbox(
+    simulator: Simulator,
+    source: Str,
+    desk: Option<Desk>,
+) -> std::io::Result<SessionHandle> {
+    let mut stepper = Stepper::new(simulator);
+    if let Some(desk) = desk {
+        stepper.set_desk(desk);
+    }
+    spawn(stepper, source, None)
+}
+
+/// Starts a paused session on a recording, on a thread of its own. Another thread looks through the recording ahead.
+///
+/// # Errors
+/// If this build can make no scheduler of it, or the system has no thread left.
+pub fn spawn_replay(
+    recorded: &RecordedSession,
+    registry: &Registry,
+    source: Str,
+) -> Result<SessionHandle, SpawnError> {
+    let rewind = Rewind::of_recording(recorded, registry, HistoryLimits::default())?;
+    let fresh = recorded.history(registry, HistoryLimits::default())?.machine().clone();
+    let scan = Scan::start(fresh, recorded.ways.clone())?;
+    Ok(spawn(Stepper::on(rewind), source, Some(scan))?)
+}
+
+/// Why a session on a recording cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// No scheduler can be made of the recording.
+    #[error("no scheduler can be made of the recording: {0}")]
+    Header(#[from] HeaderError),
+    /// The system has no thread left.
+    #[error("starting a thread: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+fn spawn(stepper: Stepper, source: Str, mut scan: Option<Scan>) -> std::io::Result<SessionHandle> {
     let (command_sender, commands) = std::sync::mpsc::channel();
-    let stepper = Stepper::new(simulator);
-    let (views, view_receiver) = watch::channel(Arc::new(session_view(&stepper, &source, None)));
+    let mut stepper = stepper;
+    let (views, view_receiver) = watch::channel(Arc::new(session_view(&mut stepper, &source, None)));
     std::thread::Builder::new().name("session".to_owned()).spawn(move || {
         let mut last_stepper = stepper;
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            run(&mut last_stepper, &commands, &views, &source);
+            run(&mut last_stepper, &commands, &views, &source, &mut scan);
             last_stepper.finish_recording("the session was closed");
         }));
         if let Err(panic) = outcome {
@@ -288,6 +425,16 @@ pub fn spawn_sandbox(simulator: Simulator, source: Str) -> std::io::Result<Sessi
     Ok(SessionHandle::new(command_sender, view_receiver))
 }
 
+/// How often what was found out about a recording is taken.
+const SCAN_INTERVAL: Duration = Duration::from_millis(40);
+/// How often it is shown how far that has come.
+const SCAN_VIEW_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Whether nothing more will be found out.
+fn is_over(answer: TryRecvError) -> bool {
+    answer == TryRecvError::Disconnected
+}
+
 /// The shortest time between two views while the session runs.
 const VIEW_INTERVAL: Duration = Duration::from_millis(33);
 
@@ -296,12 +443,17 @@ fn run(
     commands: &Receiver<SessionCommand>,
     views: &watch::Sender<Arc<SessionView>>,
     source: &Str,
+    scan: &mut Option<Scan>,
 ) {
     let mut last_tick = Instant::now();
     let mut last_view = Instant::now();
     let mut n_told = 0;
     loop {
-        let received = match stepper.next_tick() {
+        let wait = match (stepper.next_tick(), &scan) {
+            (wait, None) => wait,
+            (wait, Some(_)) => Some(wait.unwrap_or(SCAN_INTERVAL).min(SCAN_INTERVAL)),
+        };
+        let received = match wait {
             None => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(wait) => commands.recv_timeout(wait),
         };
@@ -329,10 +481,17 @@ fn run(
         let wall = tick_start.duration_since(last_tick);
         last_tick = tick_start;
         stepper.tick(wall, || tick_start.elapsed() >= VIEW_INTERVAL);
+        if scan.as_ref().is_some_and(|scan| is_over(stepper.take_news(scan))) {
+            *scan = None;
+        }
         n_told = tell_of_deeds(stepper.simulator(), n_told);
-        let is_paused = stepper.run_state() == RunState::Paused;
-        if has_command || is_paused || last_view.elapsed() >= VIEW_INTERVAL {
+        // While the recording is looked through, the clock of that is what wakes a paused session.
+        let is_paused = stepper.run_state() == RunState::Paused
+            && (scan.is_none() || last_view.elapsed() >= SCAN_VIEW_INTERVAL);
+        let is_due = stepper.run_state() != RunState::Paused && last_view.elapsed() >= VIEW_INTERVAL;
+        if has_command || is_paused || is_due {
             last_view = Instant::now();
+            stepper.update_watches();
             views.send_replace(Arc::new(session_view(stepper, source, None)));
         }
     }
@@ -352,7 +511,9 @@ fn tell_of_deeds(simulator: &Simulator, n_told: u64) -> u64 {
     journal.n_deeds()
 }
 
-fn session_view(stepper: &Stepper, source: &Str, failure: Option<Str>) -> SessionView {
+fn session_view(stepper: &mut Stepper, source: &Str, failure: Option<Str>) -> SessionView {
+    let timeline = stepper.timeline();
+    let replay = stepper.replay_view().map(Arc::new);
     let simulator = stepper.simulator();
     SessionView {
         source: source.clone(),
@@ -363,6 +524,10 @@ fn session_view(stepper: &Stepper, source: &Str, failure: Option<Str>) -> Sessio
         scheduler: Arc::new(simulator.scheduler().view()),
         moment: stepper.moment(),
         live: None,
+        known: Known { timeline, replay, recorder: stepper.recorder_view() },
+        debug: stepper.debug_view(),
+        branches: stepper.branch_views(),
+        comparison: stepper.comparison().cloned(),
         notice: stepper.notice().cloned(),
         failure,
     }

@@ -2,47 +2,80 @@
 //!
 //! Reads no clock: whoever owns the stepper tells it how much wall-clock time has gone by.
 
+use std::sync::Arc;
+
 use crate::api::{Duration, Kind, NamespacedName, Time};
 use crate::scheduler::pod_group_trace::GroupStep;
 
-use super::rewind::{Moment, Rewind};
+use super::branches::{BranchComparison, BranchView};
+use super::breakpoints::list::Stop;
+use super::breakpoints::look::Before;
+use super::breakpoints::{Breaks, DebugCommand, DebugView};
+use super::desk::Desk;
+use super::replay::chunk::Lead;
+use super::rewind::{Moment, Rewind, newest};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
 use super::sandbox::simulator::Simulator;
+use super::seek::Wanted;
 use super::session::{Advance, BackTo, Edit, Notice, NoticeLevel, RunState, SessionCommand, Speed};
 
 /// While running, attempts are this far apart in simulated time, so that a person can follow them.
-const CYCLE_INTERVAL: Duration = Duration::from_millis(100);
+pub(super) const CYCLE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A sandbox with a person's hand on it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Stepper {
-    rewind: Rewind,
-    run_state: RunState,
-    speed: Speed,
+    pub(super) rewind: Rewind,
+    pub(super) run_state: RunState,
+    pub(super) speed: Speed,
     notice: Option<Notice>,
     n_notices: u64,
     /// While running: when the next attempt may be made.
-    next_cycle_at: Time,
+    pub(super) next_cycle_at: Time,
     /// Attempts when the run to an outcome began.
     cycles_at_start: u64,
-    /// While running in the past: the simulated time up to which the known way is followed.
-    played_to: Time,
+    /// While running in the past: simulated time that has gone by and was not used up by what is known yet.
+    pub(super) credit: Duration,
+    /// The place whose markers and notes were told last.
+    pub(super) told_at: Option<(usize, usize)>,
+    /// What was looked for last.
+    pub(super) last_seek: Option<Wanted>,
+    /// Absent where nothing can be recorded.
+    pub(super) desk: Option<Desk>,
+    pub(super) breaks: Breaks,
+    /// Why it stands where it stands, if that is because of a breakpoint.
+    stop: Option<Stop>,
+    comparison: Option<(u64, Arc<BranchComparison>)>,
 }
 
 impl Stepper {
     /// A paused sandbox.
     pub fn new(simulator: Simulator) -> Self {
-        let next_cycle_at = simulator.now();
-        Self {
-            rewind: Rewind::new(simulator),
+        Self::on(Rewind::new(simulator))
+    }
+
+    /// A paused sandbox or recording with what is known of it.
+    pub fn on(rewind: Rewind) -> Self {
+        let next_cycle_at = rewind.simulator().now();
+        let mut stepper = Self {
+            rewind,
             run_state: RunState::Paused,
             speed: Speed::Times(1),
             notice: None,
             n_notices: 0,
             next_cycle_at,
             cycles_at_start: 0,
-            played_to: next_cycle_at,
-        }
+            credit: Duration::ZERO,
+            told_at: None,
+            last_seek: None,
+            desk: None,
+            breaks: Breaks::default(),
+            stop: None,
+            comparison: None,
+        };
+        stepper.tell_how_it_ends();
+        stepper.tell_marks();
+        stepper
     }
 
     /// The sandbox.
@@ -53,6 +86,26 @@ impl Stepper {
     /// Where in what is known of it the sandbox stands.
     pub fn moment(&self) -> Moment {
         self.rewind.moment()
+    }
+
+    /// What is told of breakpoints and watches.
+    pub fn debug_view(&self) -> Arc<DebugView> {
+        self.breaks.view(self.stop.as_ref())
+    }
+
+    /// The branches; none while there is only one.
+    pub fn branch_views(&self) -> Arc<[BranchView]> {
+        if self.moment().n_branches > 1 { self.rewind.branch_views().into() } else { Arc::from([]) }
+    }
+
+    /// The two branches that were compared last.
+    pub fn comparison(&self) -> Option<&(u64, Arc<BranchComparison>)> {
+        self.comparison.as_ref()
+    }
+
+    /// Looks at what is watched.
+    pub fn update_watches(&mut self) {
+        self.breaks.update_watches(self.rewind.simulator());
     }
 
     /// Ends the recording, if there is one.
@@ -77,6 +130,11 @@ impl Stepper {
 
     /// Does a command. False if the session is to end.
     pub fn command(&mut self, command: SessionCommand) -> bool {
+        let is_about_the_view =
+            matches!(command, SessionCommand::SetSpeed(_) | SessionCommand::Faster | SessionCommand::Slower);
+        if !is_about_the_view {
+            self.breaks.run_to(None);
+        }
         match command {
             SessionCommand::StepPhase => self.step(Rewind::step_phase),
             SessionCommand::StepPlacement => self.step(step_placement),
@@ -97,8 +155,19 @@ impl Stepper {
             SessionCommand::ToElapsed(elapsed) => self.go_to_elapsed(elapsed),
             SessionCommand::ToBranch(branch) => self.go_to_branch(branch),
             SessionCommand::Live(_) => self.say(NoticeLevel::Error, "this is a sandbox: nothing is live"),
+            SessionCommand::Seek(to) => self.seek(&to),
+            SessionCommand::SeekAgain { is_back } => self.seek_again(is_back),
+            SessionCommand::Leave => self.leave_recording(),
+            SessionCommand::Mark(name) => self.mark(&name),
+            SessionCommand::Note(text) => self.note(&text),
+            SessionCommand::Record(to) => self.record(&to),
+            SessionCommand::StopRecording => self.stop_recording(),
+            SessionCommand::SaveLast(to) => self.save_last(&to),
+            SessionCommand::Compare(a, b) => self.compare(a, b),
+            SessionCommand::Debug(command) => self.debug(command),
             SessionCommand::Quit => return false,
         }
+        self.tell_marks();
         self.report_problems();
         true
     }
@@ -106,12 +175,17 @@ impl Stepper {
     fn start(&mut self, run_state: RunState) {
         self.run_state = run_state;
         self.next_cycle_at = self.simulator().now();
-        self.played_to = self.next_cycle_at;
+        self.credit = Duration::ZERO;
     }
 
     fn step(&mut self, step: impl Fn(&mut Rewind) -> bool) {
         self.run_state = RunState::Paused;
-        if !step(&mut self.rewind) {
+        let watch = self.before_a_move();
+        if step(&mut self.rewind) {
+            self.stop_at_breaks(watch);
+        } else if self.rewind.is_at_end_of_recording() {
+            self.say_recording_is_over();
+        } else {
             let text = match self.simulator().next_timeout() {
                 Some((_, reason)) => {
                     format!("no pod can be tried now; next: {reason} (advance time to get there)")
@@ -124,6 +198,9 @@ impl Stepper {
 
     fn advance(&mut self, advance: Advance) {
         self.run_state = RunState::Paused;
+        if self.rewind.is_at_end_of_recording() {
+            return self.say_recording_is_over();
+        }
         let to = match advance {
             Advance::By(by) => self.simulator().now() + by,
             Advance::ToNextTimeout => match self.simulator().next_timeout() {
@@ -138,11 +215,15 @@ impl Stepper {
             },
         };
         let before = self.simulator().now();
+        self.stop = None;
         if self.rewind.is_past() {
             // In the past time goes along the way that is known.
             self.rewind.go_to_time(to);
         } else {
             self.advance_to(to, |_| true);
+        }
+        if self.stop.is_some() {
+            return;
         }
         let by = crate::api::time::human_duration(self.simulator().now() - before);
         self.say(NoticeLevel::Info, format!("time moved on by {by}"));
@@ -150,19 +231,22 @@ impl Stepper {
 
     fn advance_to(&mut self, to: Time, mut at_stop: impl FnMut(&Simulator) -> bool) {
         while self.simulator().next_timeout().is_some_and(|(at, _)| at <= to) {
-            self.rewind.apply(SimulatorOp::NextTimeout);
-            if !at_stop(self.simulator()) {
+            if self.apply_and_look(SimulatorOp::NextTimeout) || !at_stop(self.simulator()) {
                 return;
             }
         }
         if to > self.simulator().now() {
-            self.rewind.apply(SimulatorOp::TimeTo(to));
+            self.apply_and_look(SimulatorOp::TimeTo(to));
         }
     }
 
     fn edit(&mut self, edit: Edit) {
         let n_branches = self.moment().n_branches;
+        let watch = self.before_a_move().filter(|_| self.run_state != RunState::Paused);
         let SimulatorSaid::Edited(said) = self.rewind.apply(SimulatorOp::Edit(edit)) else { return };
+        if self.stop_at_breaks(watch) {
+            return;
+        }
         let moment = self.moment();
         match said {
             Ok(said) if moment.n_branches > n_branches => {
@@ -179,6 +263,7 @@ impl Stepper {
 
     fn back(&mut self, to: BackTo) {
         self.run_state = RunState::Paused;
+        self.stop = None;
         match to {
             BackTo::Phase if self.rewind.back_phase() => {}
             BackTo::Cycle if self.rewind.back_cycle() => {}
@@ -199,8 +284,11 @@ impl Stepper {
         let cycle = self.simulator().scheduler().counts().cycles;
         let by = match op {
             SimulatorOp::StepPhase | SimulatorOp::StepCycle => format!("in cycle {cycle}"),
+            SimulatorOp::Recorded(chunk) if chunk.is_step() => format!("in cycle {cycle}"),
+            SimulatorOp::Recorded(chunk) if chunk.lead == Lead::Load => "when the recording began".to_owned(),
             SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => "as time went on".to_owned(),
-            SimulatorOp::Edit(_) => "by hand".to_owned(),
+            SimulatorOp::Edit(_) | SimulatorOp::Leave => "by hand".to_owned(),
+            SimulatorOp::Recorded(_) => "from outside".to_owned(),
         };
         let at = crate::api::time::human_duration(self.simulator().elapsed());
         self.say(NoticeLevel::Info, format!("{what} {key} was changed {by}, {at} after the start"));
@@ -234,10 +322,15 @@ impl Stepper {
             self.play_the_past(wall, &mut is_over);
             return;
         }
+        if self.run_state != RunState::Paused && self.rewind.is_at_end_of_recording() {
+            self.run_state = RunState::Paused;
+            self.say_recording_is_over();
+        }
         let target = match (self.run_state, self.speed) {
             (RunState::Paused, _) => return,
             // A person who asks for the outcome does not want to wait for it.
             (RunState::RunningToOutcome, _) | (RunState::Running, Speed::Max) => None,
+            (RunState::Running, _) if self.breaks.is_running_to() => None,
             (RunState::Running, Speed::Times(n)) => Some(self.simulator().now() + wall.saturating_mul(n)),
         };
         match target {
@@ -247,32 +340,14 @@ impl Stepper {
         self.report_problems();
     }
 
-    /// Follows the known way, at the speed that the sandbox runs at.
-    fn play_the_past(&mut self, wall: Duration, is_over: &mut impl FnMut() -> bool) {
-        let until = match (self.run_state, self.speed) {
-            (RunState::Paused, _) => return,
-            (RunState::Running, Speed::Times(n)) => {
-                self.played_to += wall.saturating_mul(n);
-                Some(self.played_to)
-            }
-            (RunState::RunningToOutcome, _) | (RunState::Running, Speed::Max) => None,
-        };
-        while self.run_state != RunState::Paused && !is_over() {
-            let is_due = |at: Time| until.is_none_or(|until| at <= until);
-            if !self.rewind.next_known_at().is_some_and(is_due) || !self.rewind.follow() {
-                break;
-            }
-            self.stop_at_outcome();
-        }
-        self.next_cycle_at = self.simulator().now();
-    }
-
     fn run_until(&mut self, target: Time, is_over: &mut impl FnMut() -> bool) {
         while self.run_state != RunState::Paused && !is_over() {
             let now = self.simulator().now();
             if self.simulator().scheduler().can_schedule() && self.next_cycle_at <= now {
-                self.rewind.apply(SimulatorOp::StepCycle);
                 self.next_cycle_at = now + CYCLE_INTERVAL;
+                if self.apply_and_look(SimulatorOp::StepCycle) {
+                    return;
+                }
                 self.stop_at_outcome();
                 continue;
             }
@@ -287,7 +362,11 @@ impl Stepper {
 
     fn run_flat_out(&mut self, is_over: &mut impl FnMut() -> bool) {
         while self.run_state != RunState::Paused && !is_over() {
+            let watch = self.before_a_move();
             if self.rewind.step_cycle() {
+                if self.stop_at_breaks(watch) {
+                    return;
+                }
                 self.stop_at_outcome();
                 continue;
             }
@@ -296,13 +375,16 @@ impl Stepper {
                     continue;
                 }
                 self.run_state = RunState::Paused;
+                self.breaks.run_to(None);
                 self.say(NoticeLevel::Info, "at rest: nothing moves until something changes; paused");
                 return;
             }
             if self.simulator().next_timeout().is_none() {
                 return;
             }
-            self.rewind.apply(SimulatorOp::NextTimeout);
+            if self.apply_and_look(SimulatorOp::NextTimeout) {
+                return;
+            }
             self.stop_at_outcome();
         }
     }
@@ -315,11 +397,10 @@ impl Stepper {
         if self.simulator().next_timeout().is_none() {
             return false;
         }
-        self.rewind.apply(SimulatorOp::NextTimeout);
-        self.simulator().scheduler().can_schedule()
+        !self.apply_and_look(SimulatorOp::NextTimeout) && self.simulator().scheduler().can_schedule()
     }
 
-    fn stop_at_outcome(&mut self) {
+    pub(super) fn stop_at_outcome(&mut self) {
         if self.run_state == RunState::RunningToOutcome
             && self.simulator().scheduler().n_outcomes() > self.cycles_at_start
         {
@@ -334,10 +415,127 @@ impl Stepper {
         match (self.run_state, self.speed) {
             (RunState::Paused, _) => None,
             (RunState::RunningToOutcome, _) | (_, Speed::Max) => Some(Duration::ZERO),
+            (RunState::Running, _) if self.breaks.is_running_to() => Some(Duration::ZERO),
             (RunState::Running, Speed::Times(n)) => {
                 Some((CYCLE_INTERVAL / n.max(1)).clamp(Duration::from_millis(16), TICK_MAX))
             }
         }
+    }
+
+    /// What has happened up to now, if there are breakpoints to ask what happens next. The stop is over.
+    pub(super) fn before_a_move(&mut self) -> Option<(usize, Before)> {
+        self.stop = None;
+        if self.breaks.is_idle() {
+            return None;
+        }
+        Some((self.rewind.position(), Before::of(self.rewind.simulator())))
+    }
+
+    fn apply_and_look(&mut self, op: SimulatorOp) -> bool {
+        let watch = self.before_a_move();
+        self.rewind.apply(op);
+        self.stop_at_breaks(watch)
+    }
+
+    /// Stops where a breakpoint is hit by what has happened since, at the phase at which it is. Whether it did.
+    pub(super) fn stop_at_breaks(&mut self, since: Option<(usize, Before)>) -> bool {
+        let Some((position, before)) = since else { return false };
+        let mut stop = None;
+        if before.needs_phases(self.rewind.simulator()) && !self.rewind.is_inside() {
+            // The evidence of each attempt is there while it is made.
+            let breaks = &mut self.breaks;
+            self.rewind.go_again_to(position, |before, simulator| {
+                stop = breaks.look(before, simulator).iter().find_map(|found| breaks.count(found));
+                stop.is_some()
+            });
+        } else {
+            for found in self.breaks.look(&before, self.rewind.simulator()) {
+                stop = self.breaks.count(&found);
+                if stop.is_none() {
+                    continue;
+                }
+                if let (Some(at), false, false) = (found.at, found.is_last, self.rewind.is_inside()) {
+                    self.rewind.go_again_to(position, |_, simulator| newest(simulator) == Some(at));
+                }
+                break;
+            }
+        }
+        let Some(stop) = stop else { return false };
+        self.run_state = RunState::Paused;
+        self.rewind.mark(&stop.to_string(), false);
+        self.say(NoticeLevel::Info, format!("stopped: {stop}"));
+        self.stop = Some(stop);
+        true
+    }
+
+    fn compare(&mut self, a: usize, b: usize) {
+        let last = self.moment().n_branches.saturating_sub(1);
+        match self.rewind.compare_branches([a, b]) {
+            Some(comparison) => {
+                let n = comparison.differences.len();
+                let number = self.comparison.as_ref().map_or(0, |(number, _)| *number) + 1;
+                self.comparison = Some((number, Arc::new(comparison)));
+                let pods = if n == 1 {
+                    "1 pod goes another way".to_owned()
+                } else {
+                    format!("{n} pods go other ways")
+                };
+                self.say(NoticeLevel::Info, format!("branch {a} and branch {b}: {pods}"));
+            }
+            None => {
+                let text = format!("there are no such branches; branches are 0 to {last}");
+                self.say(NoticeLevel::Error, text);
+            }
+        }
+    }
+
+    fn debug(&mut self, command: DebugCommand) {
+        let text = match command {
+            DebugCommand::Break { condition, is_once, n_ignored } => {
+                let text = condition.text().to_owned();
+                let number = self.breaks.add(condition, is_once, n_ignored);
+                let once = if is_once { ", once" } else { "" };
+                format!("breakpoint {number}{once}: {text}")
+            }
+            DebugCommand::Watch(watched) => {
+                let text = watched.text().to_owned();
+                format!("watch {}: {text}", self.breaks.watch(watched))
+            }
+            DebugCommand::Enable(number, on) => match self.breaks.enable(number, Some(on)) {
+                Some(_) => format!("breakpoint {number} is {}", if on { "on" } else { "off" }),
+                None => return self.say(NoticeLevel::Error, format!("there is no breakpoint {number}")),
+            },
+            DebugCommand::Toggle(number) => match self.breaks.enable(number, None) {
+                Some(on) => format!("breakpoint {number} is {}", if on { "on" } else { "off" }),
+                None => return self.say(NoticeLevel::Error, format!("there is no breakpoint {number}")),
+            },
+            DebugCommand::Delete(number) if self.breaks.delete(number) => format!("{number} is gone"),
+            DebugCommand::Delete(number) => {
+                return self.say(NoticeLevel::Error, format!("there is no breakpoint or watch {number}"));
+            }
+            DebugCommand::DeleteAll => {
+                format!("{} breakpoints and watches are gone", self.breaks.delete_all())
+            }
+            DebugCommand::RunTo(condition) => {
+                self.breaks.run_to(Some(condition));
+                self.start(RunState::Running);
+                return;
+            }
+            DebugCommand::RunBackTo(condition) => {
+                self.run_state = RunState::Paused;
+                match self.rewind.back_to_condition(&condition) {
+                    Some(hit) => {
+                        let (number, condition) = (None, condition.text().to_owned());
+                        let stop = Stop { number, condition, hit };
+                        let text = format!("back: {stop}");
+                        self.stop = Some(stop);
+                        text
+                    }
+                    None => format!("that was true at no moment before that is known: {condition}"),
+                }
+            }
+        };
+        self.say(NoticeLevel::Info, text);
     }
 
     fn report_problems(&mut self) {

@@ -6,8 +6,10 @@
 //! otherwise the plugin's own words stand alone.
 
 pub mod amount;
+mod attempts;
 mod cell;
 mod cycle;
+mod devices;
 mod filter;
 mod group;
 mod node;
@@ -16,15 +18,22 @@ mod score;
 mod selectors;
 mod story;
 mod volumes;
+mod wakers;
 
+pub use attempts::{
+    AttemptStory, EventLine, Flip, VerdictDiff, attempt_of, attempt_story, compare_verdicts, differences,
+    since_last_attempt, verdict, verdict_counts, woken_by,
+};
 pub use cell::{CellExplanation, CellPoint, cell, no_filter, skip_reason};
 pub use cycle::{leader, margins, next_phase, preemption, selection, short_reason, verdict_so_far, victims};
+pub use devices::{ClaimStory, DeviceStory, RequestStory, devices, is_about_devices};
 pub use filter::requests;
 pub use group::{group_so_far, member_verdict, placement_verdict};
 pub use node::{NodeSummary, ResourceUse, node, resource_uses};
 pub use rules::{Rule, rules};
 pub use score::no_scores;
 pub use story::{PodPlace, PodStory, first_in_queue, place_of, pod_story};
+pub use wakers::{Waker, hint_reason, wakers};
 
 /// Names of the plugins whose answers are explained in detail, as upstream's `names.go` has them.
 mod names {
@@ -38,6 +47,7 @@ mod names {
     pub(super) const NODE_UNSCHEDULABLE: &str = "NodeUnschedulable";
     pub(super) const SCHEDULING_GATES: &str = "SchedulingGates";
     pub(super) const TAINT_TOLERATION: &str = "TaintToleration";
+    pub(super) const DYNAMIC_RESOURCES: &str = "DynamicResources";
     pub(super) const VOLUME_BINDING: &str = "VolumeBinding";
 }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crate::api::objects::Pod;
 use crate::api::time::human_duration;
-use crate::api::{NamespacedName, Str};
+use crate::api::{NamespacedName, Str, Uid};
+use crate::scheduler::pod_group_trace::MemberVerdict;
 use crate::scheduler::view::{BindingRow, QueueRow, View, WaitingRow};
 
-use super::{listed, names};
+use super::{group_so_far, listed, member_verdict, names, wakers};
 
 /// Where a pod is.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,8 @@ pub enum PodPlace<'a> {
     Unschedulable(&'a QueueRow),
     /// In the attempt under way.
     InCycle(&'a Arc<Pod>),
+    /// In the cycle of its pod group, while another member is tried.
+    InGroup(&'a Arc<Pod>),
     /// Held at Permit.
     Waiting(&'a WaitingRow),
     /// In its binding cycle.
@@ -33,7 +36,7 @@ impl<'a> PodPlace<'a> {
     pub const fn pod(&self) -> &'a Arc<Pod> {
         match self {
             Self::Active(_, row) | Self::Backoff(row) | Self::Unschedulable(row) => &row.pod,
-            Self::InCycle(pod) | Self::Assigned(pod, _) => pod,
+            Self::InCycle(pod) | Self::InGroup(pod) | Self::Assigned(pod, _) => pod,
             Self::Waiting(row) => &row.pod,
             Self::Binding(row) => &row.pod,
         }
@@ -43,7 +46,11 @@ impl<'a> PodPlace<'a> {
     pub const fn queue_row(&self) -> Option<&'a QueueRow> {
         match self {
             Self::Active(_, row) | Self::Backoff(row) | Self::Unschedulable(row) => Some(row),
-            Self::InCycle(_) | Self::Waiting(_) | Self::Binding(_) | Self::Assigned(..) => None,
+            Self::InCycle(_)
+            | Self::InGroup(_)
+            | Self::Waiting(_)
+            | Self::Binding(_)
+            | Self::Assigned(..) => None,
         }
     }
 }
@@ -70,6 +77,11 @@ pub fn place_of<'a>(view: &'a View, key: &NamespacedName) -> Option<PodPlace<'a>
     let cycle = view.cycle.as_ref().filter(|cycle| !cycle.outcome.is_final());
     if let Some(cycle) = cycle.filter(|cycle| is_it(&cycle.pod_info.pod)) {
         return Some(PodPlace::InCycle(&cycle.pod_info.pod));
+    }
+    let is_member =
+        |uid: &Uid| view.group.as_ref().is_some_and(|group| group.members.iter().any(|m| m.uid == *uid));
+    if let Some(pod) = view.in_flight.iter().find(|pod| is_it(pod)).filter(|pod| is_member(pod.uid())) {
+        return Some(PodPlace::InGroup(pod));
     }
     view.nodes.iter().find_map(|node| {
         let info = node.pods().iter().find(|info| is_it(&info.pod))?;
@@ -99,6 +111,7 @@ pub fn pod_story(view: &View, key: &NamespacedName) -> Option<PodStory> {
                 next: String::from("The next steps decide."),
             }
         }
+        PodPlace::InGroup(_) => in_group(view, key),
         PodPlace::Waiting(row) => waiting(view, row),
         PodPlace::Binding(row) => PodStory {
             headline: format!("It has a place on {} and is being bound: {}.", row.node, row.phase),
@@ -112,6 +125,27 @@ pub fn pod_story(view: &View, key: &NamespacedName) -> Option<PodStory> {
         }
     };
     Some(story)
+}
+
+/// A member of a group whose trial goes on with another one.
+fn in_group(view: &View, key: &NamespacedName) -> PodStory {
+    let Some(group) = &view.group else { return PodStory { headline: String::new(), next: String::new() } };
+    let placement = group.schedule_run().and_then(|run| run.placements.last());
+    let trial = placement.and_then(|placement| placement.members.iter().find(|member| member.pod == *key));
+    let so_far = match (trial.map(|trial| &trial.verdict), placement) {
+        (Some(MemberVerdict::Rejected { message } | MemberVerdict::Error { message }), _) => {
+            format!("it was turned down ({message})")
+        }
+        (Some(verdict), Some(placement)) if !placement.name.is_empty() => {
+            format!("in placement {} it {}", placement.name, member_verdict(verdict))
+        }
+        (Some(verdict), _) => format!("it {}", member_verdict(verdict)),
+        (None, _) => String::from("its turn has not come"),
+    };
+    PodStory {
+        headline: format!("It is tried together with its group {}: {so_far}.", group.group),
+        next: format!("The group: {}.", group_so_far(group)),
+    }
 }
 
 fn active(view: &View, position: usize, row: &QueueRow) -> PodStory {
@@ -150,7 +184,7 @@ fn backoff(view: &View, row: &QueueRow) -> PodStory {
 
 fn unschedulable(view: &View, row: &QueueRow) -> PodStory {
     if let Some(gate) = &row.gated_by {
-        return gated(row, gate);
+        return gated(view, row, gate);
     }
     let since = human_duration(view.now.saturating_since(row.since));
     let headline = match rejectors(row).as_slice() {
@@ -162,7 +196,7 @@ fn unschedulable(view: &View, row: &QueueRow) -> PodStory {
         ),
     };
     let flush = row.flush_at.map(|at| human_duration(at.saturating_since(view.now)));
-    let mut wakers: Vec<String> = rejectors(row).iter().filter_map(|plugin| waker(plugin)).collect();
+    let mut wakers: Vec<String> = wakers(view, row).into_iter().filter_map(|waker| waker.words).collect();
     wakers.dedup();
     let next = match (wakers.as_slice(), flush) {
         ([], Some(flush)) => format!("Nothing can wake it but the flush in {flush}."),
@@ -175,7 +209,7 @@ fn unschedulable(view: &View, row: &QueueRow) -> PodStory {
     PodStory { headline, next }
 }
 
-fn gated(row: &QueueRow, plugin: &str) -> PodStory {
+fn gated(view: &View, row: &QueueRow, plugin: &str) -> PodStory {
     let gates: Vec<&str> = row.pod.spec.scheduling_gates.iter().map(|gate| gate.name.as_str()).collect();
     if plugin == names::SCHEDULING_GATES && !gates.is_empty() {
         let them = if gates.len() == 1 { "that gate is" } else { "the last of them is" };
@@ -186,7 +220,7 @@ fn gated(row: &QueueRow, plugin: &str) -> PodStory {
     }
     PodStory {
         headline: format!("Held back by {plugin} before activeQ."),
-        next: match waker(plugin) {
+        next: match wakers(view, row).into_iter().find_map(|waker| waker.words) {
             Some(waker) => format!("What would wake it: {waker}."),
             None => format!("{plugin} must let it pass."),
         },
@@ -220,25 +254,6 @@ fn rejectors(row: &QueueRow) -> Vec<&str> {
 fn by_plugins(row: &QueueRow) -> String {
     let plugins = rejectors(row);
     if plugins.is_empty() { String::new() } else { format!(" by {}", listed(&plugins, 4)) }
-}
-
-/// What kind of change makes a pod worth another try that the plugin turned down.
-fn waker(plugin: &str) -> Option<String> {
-    let text = match plugin {
-        "" => return None,
-        names::FIT => "a pod that leaves a node, a node that comes or grows, a smaller request",
-        names::TAINT_TOLERATION => "a node without the taint, a new toleration",
-        names::NODE_AFFINITY => "a node with the labels that it wants",
-        names::NODE_NAME => "the node that it names",
-        names::NODE_PORTS => "a pod that gives the port back, a new node",
-        names::NODE_UNSCHEDULABLE => "a node that is uncordoned or comes, a new toleration",
-        "PodTopologySpread" => "a pod or a node that evens out the spread",
-        "InterPodAffinity" => "a pod or a node that its (anti-)affinity is about",
-        names::SCHEDULING_GATES => "the end of its gates",
-        names::DEFAULT_PREEMPTION => "the end of its victims",
-        _ => return Some(format!("an event that {plugin} listens to")),
-    };
-    Some(text.to_owned())
 }
 
 /// Why the first pod of activeQ is the first, in a few words.

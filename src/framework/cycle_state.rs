@@ -38,8 +38,9 @@ pub struct CycleState {
     pub parallel_pre_bind_plugins: BTreeSet<&'static str>,
     /// PreBind plugins whose PreBindPreFlight answered Skip.
     pub skip_pre_bind_plugins: BTreeSet<&'static str>,
-    /// Whether this is the trial of a member in the cycle of a pod group: the pod is assumed in the snapshot alone.
-    pub is_pod_group_cycle: bool,
+    /// The number of the pod group's cycle, if this is the trial of a member in it: the pod is assumed in the snapshot
+    /// alone.
+    pub pod_group_cycle: Option<u64>,
     /// Whether PostFilter is left out, for a trial that only asks whether the pod fits.
     pub skip_all_post_filter_plugins: bool,
     write_results: Vec<(&'static str, ApiWrite, WriteResult)>,

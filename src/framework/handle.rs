@@ -177,7 +177,7 @@ impl Handle<'_> {
 
     /// The pod groups as the attempt of `state` sees them: within the cycle of a group with what its trial has assumed.
     pub fn pod_groups_in(&self, state: &CycleState) -> &PodGroupStates {
-        if state.is_pod_group_cycle { self.snapshot_pod_groups } else { self.pod_groups }
+        if state.pod_group_cycle.is_some() { self.snapshot_pod_groups } else { self.pod_groups }
     }
 
     /// Asks for a deed.

@@ -33,7 +33,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::api::objects::Pod;
-use crate::api::{Duration, Str, Time};
+use crate::api::{Duration, Kind, Str, Time};
 
 use super::cycle_state::CycleState;
 use super::diagnosis::NodeToStatus;
@@ -294,7 +294,9 @@ pub struct PreBindPreFlightResult {
 pub enum PreBindProgress {
     /// It has ended with this status.
     Done(Status),
-    /// It waits; it is asked again when a watched object changes, or at `wake_at`.
+    /// It waits. It is asked again when a write that it has asked for has an outcome, when an object of the
+    /// [`PreBindPlugin::watched_kinds`] changes, when the pod is to make room for another, or at `wake_at`; nothing
+    /// else lets it go on.
     Pending {
         /// When to ask again at the latest.
         wake_at: Option<Time>,
@@ -312,8 +314,14 @@ pub trait PreBindPlugin: Plugin {
         node_name: &Str,
     ) -> (PreBindPreFlightResult, Status);
 
+    /// The kinds of objects whose changes may let it go on while it waits.
+    fn watched_kinds(&self) -> &'static [Kind] {
+        &[]
+    }
+
     /// Begins or goes on, and tells how far it has come. `cancelled` has the reason when the pod was preempted
-    /// meanwhile; the plugin should then end with an error of that text.
+    /// meanwhile, or another plugin that runs beside it has failed; the plugin should then end with an error of that
+    /// text.
     fn pre_bind(
         &self,
         handle: &Handle<'_>,

@@ -3,7 +3,7 @@
 //! Mirrors `isPodWorthRequeuing` of `pkg/scheduler/backend/queue/scheduling_queue.go`. Hints have to be pure: how
 //! often and in which order they are asked is not promised.
 
-use crate::api::{Object, Str};
+use crate::api::{NamespacedName, Object, Str};
 use crate::framework::runtime::QueueingHintFunction;
 use crate::framework::{ClusterEvent, EventResource, Handle, QueuedPodInfo, QueueingHint};
 
@@ -47,6 +47,11 @@ impl<'a> Judge<'a> {
     /// The event.
     pub(super) fn event(&self) -> ClusterEvent {
         self.event
+    }
+
+    /// The object that it is about.
+    pub(super) fn object(&self) -> Option<NamespacedName> {
+        self.new.or(self.old).map(Object::key)
     }
 
     /// Whether it is an update of another waiting pod, which says nothing about this one.

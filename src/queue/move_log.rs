@@ -53,6 +53,8 @@ pub enum QueueMove {
         pod: NamespacedName,
         /// The event.
         event: ClusterEvent,
+        /// The object that it is about, if it is about one.
+        object: Option<NamespacedName>,
         /// Whether it came while the pod was in flight, and was judged when the pod came back.
         in_flight: bool,
         /// What the plugins that turned the pod down answer, in the order of their names; empty if no plugin had

@@ -209,6 +209,11 @@ impl SchedulingQueue {
         }
     }
 
+    /// How many events are kept for pods in flight.
+    pub fn n_in_flight_events(&self) -> usize {
+        self.active.in_flight_events().len()
+    }
+
     /// Whether [`SchedulingQueue::pop`] has a pod to look at.
     pub fn can_pop(&self) -> bool {
         !self.active.pods().is_empty() || self.options.pop_from_backoff_q && !self.backoff.pods().is_empty()
@@ -637,6 +642,7 @@ fn judgement(judge: &Judge<'_>, info: &QueuedPodInfo, in_flight: bool) -> Option
     Some(QueueMove::Judged {
         pod: info.pod().key(),
         event: judge.event(),
+        object: judge.object(),
         in_flight,
         answers: judge.answers(info)?,
         strategy: judge.strategy(info),

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::ops::RangeInclusive;
 
+use indexmap::IndexMap;
+
 use crate::api::Time;
 use crate::framework::runtime::Registry;
 use crate::scheduler::Scheduler;
@@ -64,6 +66,16 @@ pub enum Divergence {
     },
 }
 
+impl Divergence {
+    /// The last input before the difference was found.
+    pub const fn input(&self) -> u64 {
+        match self {
+            Self::Decision { input, .. } | Self::Component { input, .. } => *input,
+            Self::Count { found, .. } => *found,
+        }
+    }
+}
+
 fn checksum(value: Option<u32>) -> String {
     value.map_or_else(|| "of nothing".to_owned(), |value| format!("{value:08x}"))
 }
@@ -90,15 +102,102 @@ pub enum ReplayError {
     },
 }
 
-/// A scheduler that is given the inputs of a recording.
+/// Compares a replay with its recording as it goes.
 #[derive(Clone, Debug)]
-pub struct Replay {
-    scheduler: Scheduler,
+pub struct Judge {
     inputs: u64,
     at: Time,
     /// The input after which the states were compared last.
     compared: u64,
     compares_digests: bool,
+}
+
+impl Judge {
+    /// Before the first input.
+    pub fn new(header: &Header) -> Self {
+        let compares_digests = header.digest_version == DIGEST_VERSION;
+        Self { inputs: 0, at: header.start, compared: 0, compares_digests }
+    }
+
+    /// The number of the last input in the recording.
+    pub fn inputs(&self) -> u64 {
+        self.inputs
+    }
+
+    /// The replay goes on behind the input of that number, and the next one in the file has the number after `inputs`.
+    pub fn go_to(&mut self, behind: u64, inputs: u64) {
+        self.inputs = inputs;
+        self.compared = behind;
+    }
+
+    /// Counts an input that is not compared.
+    pub fn count(&mut self, at: Time) {
+        self.inputs += 1;
+        self.at = at;
+    }
+
+    /// Compares the deeds that followed an input with what was decided then.
+    ///
+    /// # Errors
+    /// The difference.
+    pub fn took(&mut self, at: Time, effects: &[Effect], decided: Option<u32>) -> Result<(), Divergence> {
+        self.count(at);
+        let found_check = decisions_check(effects);
+        if found_check == decided {
+            return Ok(());
+        }
+        let (input, recorded) = (self.inputs, decided);
+        Err(Divergence::Decision { input, at, recorded, found_check, found: describe_all(effects) })
+    }
+
+    /// Compares the state of the scheduler with the one that was recorded here.
+    ///
+    /// # Errors
+    /// The first component that differs.
+    pub fn compare(
+        &mut self,
+        inputs: u64,
+        parts: &IndexMap<String, u64>,
+        scheduler: &Scheduler,
+    ) -> Result<(), Divergence> {
+        self.compare_count(inputs)?;
+        if !self.compares_digests {
+            return Ok(());
+        }
+        for (component, found) in scheduler.digest_parts() {
+            let recorded = parts.get(component).copied().unwrap_or_default();
+            if recorded != found {
+                return Err(Divergence::Component {
+                    input: self.inputs,
+                    at: self.at,
+                    component: component.to_owned(),
+                    recorded,
+                    found,
+                    since: self.compared,
+                });
+            }
+        }
+        self.compared = self.inputs;
+        Ok(())
+    }
+
+    fn compare_count(&self, recorded: u64) -> Result<(), Divergence> {
+        let found = self.inputs;
+        if recorded == found { Ok(()) } else { Err(Divergence::Count { recorded, found }) }
+    }
+}
+
+/// Deeds in a person's words.
+pub(super) fn describe_all(effects: &[Effect]) -> String {
+    let described: Vec<String> = effects.iter().filter_map(describe).collect();
+    if described.is_empty() { "nothing follows".to_owned() } else { described.join("; ") }
+}
+
+/// A scheduler that is given the inputs of a recording.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    scheduler: Scheduler,
+    judge: Judge,
     effects: Vec<Effect>,
 }
 
@@ -108,14 +207,8 @@ impl Replay {
     /// # Errors
     /// If this build cannot make it.
     pub fn new(header: &Header, registry: &Registry, is_tracing: bool) -> Result<Self, HeaderError> {
-        Ok(Self {
-            scheduler: header.scheduler(registry, is_tracing)?,
-            inputs: 0,
-            at: header.start,
-            compared: 0,
-            compares_digests: header.digest_version == DIGEST_VERSION,
-            effects: Vec::new(),
-        })
+        let scheduler = header.scheduler(registry, is_tracing)?;
+        Ok(Self { scheduler, judge: Judge::new(header), effects: Vec::new() })
     }
 
     /// The scheduler.
@@ -130,12 +223,12 @@ impl Replay {
 
     /// The number of the last input in the recording.
     pub fn inputs(&self) -> u64 {
-        self.inputs
+        self.judge.inputs
     }
 
     /// The time of the last input.
     pub fn now(&self) -> Time {
-        self.at
+        self.judge.at
     }
 
     /// The deeds that followed the last input. They are not done: what came of them is in the recording.
@@ -145,11 +238,14 @@ impl Replay {
 
     /// Gives the scheduler an input.
     pub fn input(&mut self, at: Time, input: Input) {
+        self.give(at, input);
+        self.judge.count(at);
+    }
+
+    fn give(&mut self, at: Time, input: Input) {
         self.scheduler.handle(at, input);
         self.effects.clear();
         self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
-        self.inputs += 1;
-        self.at = at;
     }
 
     /// Takes a record: gives the scheduler the input, or compares its state. Markers, notes, rewinds and the end
@@ -160,54 +256,18 @@ impl Replay {
     pub fn take(&mut self, record: Record) -> Result<(), Divergence> {
         match record {
             Record::Input { at, input, decided } => {
-                self.input(at, *input);
-                let found_check = decisions_check(&self.effects);
-                if found_check == decided {
-                    return Ok(());
-                }
-                Err(Divergence::Decision {
-                    input: self.inputs,
-                    at,
-                    recorded: decided,
-                    found_check,
-                    found: self.describe_effects(),
-                })
+                self.give(at, *input);
+                self.judge.took(at, &self.effects, decided)
             }
-            Record::Digest { inputs, parts } => {
-                self.compare_count(inputs)?;
-                if !self.compares_digests {
-                    return Ok(());
-                }
-                for (component, found) in self.scheduler.digest_parts() {
-                    let recorded = parts.get(component).copied().unwrap_or_default();
-                    if recorded != found {
-                        return Err(Divergence::Component {
-                            input: self.inputs,
-                            at: self.at,
-                            component: component.to_owned(),
-                            recorded,
-                            found,
-                            since: self.compared,
-                        });
-                    }
-                }
-                self.compared = self.inputs;
-                Ok(())
-            }
-            Record::End { inputs, .. } => self.compare_count(inputs),
+            Record::Digest { inputs, parts } => self.judge.compare(inputs, &parts, &self.scheduler),
+            Record::End { inputs, .. } => self.judge.compare_count(inputs),
             Record::Marker { .. } | Record::Note { .. } | Record::Rewind { .. } => Ok(()),
         }
     }
 
-    fn compare_count(&self, recorded: u64) -> Result<(), Divergence> {
-        let found = self.inputs;
-        if recorded == found { Ok(()) } else { Err(Divergence::Count { recorded, found }) }
-    }
-
     /// The deeds of the last input in a person's words.
     pub(super) fn describe_effects(&self) -> String {
-        let described: Vec<String> = self.effects.iter().filter_map(describe).collect();
-        if described.is_empty() { "nothing follows".to_owned() } else { described.join("; ") }
+        describe_all(&self.effects)
     }
 }
 
@@ -245,7 +305,7 @@ pub fn check<R: BufRead>(
     let mut reader = RecordingReader::new(open()?)?;
     let mut replay = Replay::new(reader.header(), registry, false)?;
     report.lines = 1;
-    report.compares_digests = replay.compares_digests;
+    report.compares_digests = replay.judge.compares_digests;
     let mut tree = Tree::default();
     while let Some(entry) = reader.next_entry()? {
         report.lines = entry.line;
@@ -254,8 +314,8 @@ pub fn check<R: BufRead>(
             Record::Digest { .. } => report.digests += 1,
             Record::Marker { .. } | Record::Note { .. } => report.marks += 1,
             Record::Rewind { input } => {
-                if *input > replay.inputs {
-                    return Err(ReplayError::RewindAhead { to: *input, inputs: replay.inputs });
+                if *input > replay.inputs() {
+                    return Err(ReplayError::RewindAhead { to: *input, inputs: replay.inputs() });
                 }
                 report.rewinds += 1;
                 tree.rewind(*input);
@@ -264,11 +324,32 @@ pub fn check<R: BufRead>(
             Record::End { reason, .. } => report.end = Some(reason.clone()),
         }
         let outcome = replay.take(entry.record);
-        report.inputs = replay.inputs;
-        report.last = replay.at;
+        report.inputs = replay.inputs();
+        report.last = replay.now();
         outcome?;
     }
     Ok(())
+}
+
+/// The inputs that lead to the last state of a recording, up to where it was cut off: where it goes back, those in
+/// between do not count. Ranges of numbers, the last ones first.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn last_way<R: BufRead>(reader: R) -> Result<Vec<RangeInclusive<u64>>, ReadError> {
+    let mut reader = RecordingReader::new(reader)?;
+    let mut tree = Tree::default();
+    loop {
+        match reader.next_entry() {
+            Ok(Some(entry)) => match entry.record {
+                Record::Input { .. } => tree.add(),
+                Record::Rewind { input } => tree.rewind(input.min(tree.inputs)),
+                _ => {}
+            },
+            Ok(None) | Err(ReadError::Cut { .. }) => return Ok(tree.way()),
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Plays the inputs that lead to the state of the tree.
@@ -286,8 +367,7 @@ fn play_again<R: BufRead>(reader: R, registry: &Registry, tree: &Tree) -> Result
             }
         }
     }
-    replay.inputs = tree.inputs;
-    replay.compared = tree.at;
+    replay.judge.go_to(tree.at, tree.inputs);
     Ok(replay)
 }
 

@@ -340,13 +340,14 @@ fn reasons<R: BufRead>(
         for pod in decided {
             let Some((here, there)) = pods.get(pod) else { continue };
             if let Some(trace) = replay.scheduler().trace_of(pod) {
-                reasons.insert(pod.clone(), reason(trace, here.as_ref(), there.as_ref()));
+                reasons.insert(pod.clone(), reason_of(trace, here.as_ref(), there.as_ref()));
             }
         }
     }
 }
 
-fn reason(trace: &CycleTrace, here: Option<&Str>, there: Option<&Str>) -> Reason {
+/// What an attempt has come to, and how two nodes stood in it: the one that counts here, and the one that counts there.
+pub fn reason_of(trace: &CycleTrace, here: Option<&Str>, there: Option<&Str>) -> Reason {
     Reason {
         cycle: trace.number,
         selection: trace.selection.as_ref().map(|selection| selection.reason),

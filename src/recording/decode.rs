@@ -50,6 +50,9 @@ struct Fields<'a> {
     uid: Option<Cow<'a, str>>,
     #[serde(borrow)]
     plugin: Option<Cow<'a, str>>,
+    weight: Option<i64>,
+    #[serde(borrow)]
+    configuration: Option<Cow<'a, str>>,
     #[serde(borrow)]
     decided: Option<Cow<'a, str>>,
     digest: Option<IndexMap<String, String>>,
@@ -189,6 +192,13 @@ impl Fields<'_> {
             "nextPhase" => Input::Command(Command::NextPhase),
             "goOn" => Input::Command(Command::GoOn(self.strand()?)),
             "activate" => Input::Command(Command::Activate(self.pods()?)),
+            "setWeight" => Input::Command(Command::SetWeight {
+                plugin: text(self.plugin, "plugin")?,
+                weight: self.weight.ok_or("weight is missing")?,
+            }),
+            "configure" => Input::Command(Command::Configure {
+                configuration: text(self.configuration, "configuration")?,
+            }),
             "allow" => Input::Command(Command::AllowWaitingPod {
                 uid: Str::from(text(self.uid, "uid")?),
                 plugin: text(self.plugin, "plugin")?,

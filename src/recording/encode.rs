@@ -173,6 +173,12 @@ impl Line {
                 }
                 self.bytes.extend_from_slice(if pods.is_empty() { b"[]" } else { b"]" });
             }
+            Command::SetWeight { plugin, weight } => {
+                self.value("setWeight").field("plugin", plugin).field("weight", weight);
+            }
+            Command::Configure { configuration } => {
+                self.value("configure").field("configuration", configuration);
+            }
             Command::AllowWaitingPod { uid, plugin } => {
                 self.value("allow").field("uid", &**uid).field("plugin", plugin);
             }

@@ -228,7 +228,7 @@ const fn turns_text(turns: Turns) -> &'static str {
 }
 
 /// A configuration without how TLS is spoken with extenders and how the API server is reached: a replay calls nobody.
-fn without_keys(mut document: Value) -> Value {
+pub fn without_keys(mut document: Value) -> Value {
     if let Value::Object(fields) = &mut document {
         fields.shift_remove("clientConnection");
         fields.shift_remove("leaderElection");

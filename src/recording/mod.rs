@@ -22,10 +22,12 @@ mod redact;
 mod slim;
 mod writer;
 
-pub use check::{CheckReport, Divergence, Replay, ReplayError, check};
-pub use compare::{Comparison, Ending, Moved, NodeLoad, NodePoints, Open, Reason, Standing, Waits, compare};
+pub use check::{CheckReport, Divergence, Judge, Replay, ReplayError, check, last_way};
+pub use compare::{
+    Comparison, Ending, Moved, NodeLoad, NodePoints, Open, Reason, Standing, Waits, compare, reason_of,
+};
 pub use decisions::decisions_check;
-pub use header::{DIGEST_VERSION, FORMAT_VERSION, Header, HeaderError, QueueHeader};
+pub use header::{DIGEST_VERSION, FORMAT_VERSION, Header, HeaderError, QueueHeader, without_keys};
 pub use reader::{Entry, LINE_BYTES_MAX, Place, ReadError, RecordingReader};
 pub use record::Record;
 pub use redact::{LiveRedaction, RedactError, RedactReport, Redactor, Shadow, WHAT_REMAINS, redact};

@@ -13,11 +13,10 @@ use crate::config::Gate;
 use crate::framework::extender::ExtenderAnswer;
 use crate::framework::runtime::PluginVerdict;
 use crate::framework::runtime::waiting_pods::WaitingPod;
-use crate::framework::{
-    BindAction, ClusterEvent, Framework, NominatingInfo, PodInfo, PreBindProgress, Status,
-};
+use crate::framework::{BindAction, ClusterEvent, Framework, NominatingInfo, PodInfo, Status};
 
 use super::Scheduler;
+use super::binding_cycles::BindingNumber;
 use super::cycle::{BindingCycle, BindingStage, Cycle, Failure, framework_of};
 use super::effect::{ApiFailure, EffectKind};
 use super::pending::PendingEffect;
@@ -27,7 +26,7 @@ use super::turns::Turns;
 use super::view::ObjectEvent;
 
 /// How far a binding cycle got in one go.
-enum Progress {
+pub(super) enum Progress {
     /// The next stage may begin.
     Advanced,
     /// It waits for something outside.
@@ -62,8 +61,12 @@ impl Scheduler {
             has_waited: false,
             waited_in: None,
             goes_on: false,
+            pre_bind_begun: Vec::new(),
+            pre_bind_failure: None,
             pre_bind_outcome: None,
             cancelled: None,
+            wake_at: None,
+            watched: Vec::new(),
             cycle,
         };
         let is_stepped = binding.cycle.is_stepped;
@@ -79,27 +82,31 @@ impl Scheduler {
         while self.advance_binding_cycle(uid) {}
     }
 
-    /// Lets every binding cycle that nobody steps go as far as it can.
+    /// Lets every binding cycle that nobody steps go as far as it can, if something has happened to it.
     pub(super) fn run_binding_cycles(&mut self) {
         if self.group.is_some() {
             return;
         }
+        self.binding_cycles.wake_late(self.world.now);
+        let mut from = 0;
         loop {
-            let uids: Vec<Uid> = self
-                .binding_cycles
-                .iter()
-                .filter(|binding| !binding.cycle.is_stepped)
-                .map(|binding| binding.cycle.queued.uid().clone())
-                .collect();
-            let mut has_advanced = false;
-            for uid in uids {
-                while self.advance_binding_cycle(&uid) {
-                    has_advanced = true;
+            self.wake_signalled();
+            match self.binding_cycles.next_ready(from) {
+                Some((number, uid)) => {
+                    self.go_on_binding(&uid);
+                    from = number + 1;
                 }
+                // What one has done may let earlier ones go on.
+                None if from > 0 => from = 0,
+                None => return,
             }
-            if !has_advanced {
-                return;
-            }
+        }
+    }
+
+    /// Those whose wait at Permit has ended have something to go on with.
+    pub(super) fn wake_signalled(&mut self) {
+        for uid in self.world.waiting_pods.take_signalled() {
+            self.binding_cycles.wake(&uid);
         }
     }
 
@@ -112,17 +119,12 @@ impl Scheduler {
 
     /// Binding cycles that a person has stepped go on by themselves from now on.
     pub(super) fn release_stepped_binding_cycles(&mut self) {
-        for binding in &mut self.binding_cycles {
-            binding.cycle.is_stepped = false;
-        }
+        self.binding_cycles.release();
     }
 
     /// Does one stage. False if the cycle stands where it stood.
     pub(super) fn advance_binding_cycle(&mut self, uid: &Uid) -> bool {
-        let Some(index) = self.binding_cycles.iter().position(|b| b.cycle.queued.uid() == uid) else {
-            return false;
-        };
-        let mut binding = self.binding_cycles.remove(index);
+        let Some((number, mut binding)) = self.binding_cycles.take(uid) else { return false };
         let profiles = Arc::clone(&self.world.profiles);
         let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) else { return false };
         let stage = binding.stage;
@@ -146,13 +148,13 @@ impl Scheduler {
                     BindingStage::PostBind => Phase::PostBind,
                 };
                 binding.cycle.note(|trace| trace.next = Some(next));
-                self.binding_cycles.insert(index, binding);
+                self.binding_cycles.put_back(number, binding);
                 true
             }
             Progress::Blocked => {
                 let has_moved = binding.stage != stage;
                 binding.has_waited |= !has_moved;
-                self.binding_cycles.insert(index, binding);
+                self.binding_cycles.put_back(number, binding);
                 has_moved
             }
             Progress::Bound => {
@@ -210,8 +212,7 @@ impl Scheduler {
         if let Err(failure) = result {
             self.note_problem(&format!("telling where a pod is about to go: {failure}"));
         }
-        let mut bindings = self.binding_cycles.iter_mut();
-        let Some(binding) = bindings.find(|binding| binding.cycle.queued.uid() == uid) else { return };
+        let Some(binding) = self.binding_cycles.get_mut(uid) else { return };
         binding.stage = BindingStage::WaitOnPermit;
         // The watch reports it first, as a rule; nobody else's turn comes before.
         binding.goes_on = true;
@@ -245,128 +246,6 @@ impl Scheduler {
         binding.cycle.note(|trace| trace.outcome = CycleOutcome::Binding { node });
         binding.stage = BindingStage::PreBind;
         Progress::Advanced
-    }
-
-    /// Runs the PreBind plugins group by group: those that allow it beside each other, the others alone.
-    fn pre_bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
-        let outcome = binding.pre_bind_outcome.take().or_else(|| self.ask_pre_bind(binding, framework));
-        match (outcome, &binding.cancelled) {
-            (None, _) => Progress::Blocked,
-            (Some(Err(failure)), _) => Progress::Failed(failure),
-            // Preempted after all plugins had ended well.
-            (Some(Ok(())), Some(reason)) => Progress::Failed(Failure::Status(Status::error(reason))),
-            (Some(Ok(())), None) => {
-                binding.cycle.note(|trace| trace.phase = Phase::PreBind);
-                binding.stage = BindingStage::Bind;
-                Progress::Advanced
-            }
-        }
-    }
-
-    /// Asks those that are not done yet; `None` while one of them is not.
-    fn ask_pre_bind(
-        &mut self,
-        binding: &mut BindingCycle,
-        framework: &Framework,
-    ) -> Option<Result<(), Failure>> {
-        let assumed = assumed(&binding.cycle);
-        let mut verdicts = Vec::new();
-        if binding.has_pre_bind_work {
-            let mut is_pending = false;
-            let mut previous_is_parallel = true;
-            self.pre_bind_wakeups.remove(assumed.uid());
-            for plugin in &framework.plugins.pre_bind {
-                let name = plugin.name();
-                let Some(pre_bind) = plugin.as_pre_bind() else { continue };
-                if binding.cycle.state.skip_pre_bind_plugins.contains(name) {
-                    continue;
-                }
-                let is_parallel = binding.cycle.state.parallel_pre_bind_plugins.contains(name);
-                if is_pending && !(is_parallel && previous_is_parallel) {
-                    break;
-                }
-                previous_is_parallel = is_parallel;
-                let progress = pre_bind.pre_bind(
-                    &self.world.handle(framework),
-                    &mut binding.cycle.state,
-                    &assumed,
-                    &binding.host,
-                    binding.cancelled.as_deref(),
-                );
-                match progress {
-                    PreBindProgress::Pending { wake_at } => {
-                        is_pending = true;
-                        binding.waited_in = Some(name);
-                        if let Some(wake_at) = wake_at {
-                            // Of several plugins the one that wants to be asked first decides.
-                            let earliest = self.pre_bind_wakeups.entry(assumed.uid().clone());
-                            earliest
-                                .and_modify(|earliest| *earliest = wake_at.min(*earliest))
-                                .or_insert(wake_at);
-                        }
-                    }
-                    PreBindProgress::Done(status) => {
-                        if status.is_success() {
-                            binding.cycle.state.skip_pre_bind_plugins.insert(name);
-                        }
-                        verdicts.push(PluginVerdict {
-                            plugin: name,
-                            status: status.clone(),
-                            node_names: None,
-                        });
-                        if !status.is_success() {
-                            binding.cycle.note(|trace| {
-                                trace.pre_bind.get_or_insert_with(Vec::new).extend(verdicts);
-                            });
-                            self.pre_bind_wakeups.remove(assumed.uid());
-                            let status = if status.is_rejected() {
-                                status.with_plugin(name)
-                            } else {
-                                let text = format!("running PreBind plugin {name:?}: {}", status.message());
-                                Status::error(text)
-                            };
-                            return Some(Err(Failure::Status(status)));
-                        }
-                    }
-                }
-            }
-            self.carry_out_requests();
-            binding.cycle.note(|trace| trace.pre_bind.get_or_insert_with(Vec::new).extend(verdicts));
-            if is_pending {
-                return None;
-            }
-        } else {
-            binding.cycle.note(|trace| trace.pre_bind = Some(Vec::new()));
-        }
-        Some(Ok(()))
-    }
-
-    /// Asks the PreBind plugins that are not done yet. What they come to is kept until the cycle has its turn.
-    pub(super) fn ask_pre_bind_plugins(&mut self) {
-        let is_asked = |binding: &BindingCycle| {
-            binding.stage == BindingStage::PreBind && binding.has_waited && binding.pre_bind_outcome.is_none()
-        };
-        let uids: Vec<Uid> = self
-            .binding_cycles
-            .iter()
-            .filter(|binding| is_asked(binding))
-            .map(|binding| binding.cycle.queued.uid().clone())
-            .collect();
-        let profiles = Arc::clone(&self.world.profiles);
-        for uid in uids {
-            let Some(index) = self.binding_cycles.iter().position(|b| *b.cycle.queued.uid() == uid) else {
-                continue;
-            };
-            let mut binding = self.binding_cycles.remove(index);
-            if let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) {
-                let due = self.pre_bind_wakeups.get(&uid).copied().unwrap_or(self.world.now);
-                binding.pre_bind_outcome = self.ask_pre_bind(&mut binding, framework);
-                if binding.pre_bind_outcome.is_some() {
-                    binding.ready_since = Some(due.min(self.world.now));
-                }
-            }
-            self.binding_cycles.insert(index, binding);
-        }
     }
 
     fn bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
@@ -414,15 +293,12 @@ impl Scheduler {
 
     /// The outcome of the call that binds the pod.
     pub(super) fn bind_returned(&mut self, uid: &Uid, plugin: &'static str, result: Result<(), ApiFailure>) {
-        let Some(index) = self.binding_cycles.iter().position(|b| b.cycle.queued.uid() == uid) else {
-            return;
-        };
+        let Some((number, mut binding)) = self.binding_cycles.take(uid) else { return };
         let status = match result {
             Ok(()) => Status::SUCCESS,
             Err(failure) => Status::error(failure),
         };
         let verdict = PluginVerdict { plugin, status: status.clone(), node_names: None };
-        let mut binding = self.binding_cycles.remove(index);
         binding.cycle.note(|trace| {
             if let Some(last) = trace.bind.as_mut().and_then(|verdicts| verdicts.last_mut()) {
                 *last = verdict;
@@ -432,7 +308,7 @@ impl Scheduler {
             None => {
                 self.binding_done(&mut binding);
                 let is_stepped = binding.cycle.is_stepped;
-                self.binding_cycles.insert(index, binding);
+                self.binding_cycles.put_back(number, binding);
                 if !is_stepped {
                     self.go_on_binding(uid);
                 }
@@ -448,18 +324,17 @@ impl Scheduler {
 
     /// What an extender that binds has answered.
     pub(super) fn extender_has_bound(&mut self, uid: &Uid, index: usize, answer: &ExtenderAnswer) {
-        let position = self.binding_cycles.iter().position(|b| b.cycle.queued.uid() == uid);
         let extenders = Arc::clone(&self.world.extenders);
-        let (Some(position), Some(extender)) = (position, extenders.get(index)) else { return };
-        let mut binding = self.binding_cycles.remove(position);
+        let Some(extender) = extenders.get(index) else { return };
+        let Some((number, mut binding)) = self.binding_cycles.take(uid) else { return };
         match extender.bind_answer(answer) {
             Ok(()) => {
                 self.binding_done(&mut binding);
-                self.go_on_after_binder(position, binding);
+                self.go_on_after_binder(number, binding);
             }
             Err(_) if extender.ignorable => {
                 binding.stage = BindingStage::Bind;
-                self.go_on_after_binder(position, binding);
+                self.go_on_after_binder(number, binding);
             }
             Err(text) => {
                 let profiles = Arc::clone(&self.world.profiles);
@@ -471,10 +346,10 @@ impl Scheduler {
         }
     }
 
-    fn go_on_after_binder(&mut self, position: usize, binding: BindingCycle) {
+    fn go_on_after_binder(&mut self, number: BindingNumber, binding: BindingCycle) {
         let uid = binding.cycle.queued.uid().clone();
         let is_stepped = binding.cycle.is_stepped;
-        self.binding_cycles.insert(position, binding);
+        self.binding_cycles.put_back(number, binding);
         if !is_stepped {
             self.go_on_binding(&uid);
         }
@@ -579,12 +454,11 @@ impl Scheduler {
         let late: Vec<(Time, Uid, Str, Duration)> = self
             .world
             .waiting_pods
-            .iter()
-            .filter(|waiting| waiting.signal.is_none())
+            .late(now)
             .filter_map(|waiting| {
                 let (deadline, plugin) = waiting.deadline()?;
                 let timeout = waiting.pending_plugins.get(plugin).copied()?;
-                (deadline <= now).then(|| (deadline, waiting.pod_info.uid().clone(), plugin.clone(), timeout))
+                Some((deadline, waiting.pod_info.uid().clone(), plugin.clone(), timeout))
             })
             .collect();
         for (deadline, uid, plugin, timeout) in late {
@@ -592,18 +466,16 @@ impl Scheduler {
                 "rejected due to timeout after waiting {} at plugin {plugin}",
                 crate::api::time::go_duration(timeout)
             );
-            if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
-                waiting.reject(&plugin, &message);
-            }
-            let mut bindings = self.binding_cycles.iter_mut();
-            if let Some(binding) = bindings.find(|binding| *binding.cycle.queued.uid() == uid) {
+            self.world.waiting_pods.reject(&uid, &plugin, &message);
+            if let Some(binding) = self.binding_cycles.get_mut(&uid) {
                 binding.ready_since.get_or_insert(deadline);
             }
         }
     }
 }
 
-fn assumed(cycle: &Cycle) -> Arc<PodInfo> {
+/// The pod with its node in its spec.
+pub(super) fn assumed(cycle: &Cycle) -> Arc<PodInfo> {
     Arc::clone(cycle.assumed.as_ref().unwrap_or_else(|| cycle.pod_info()))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::api::{Str, Time};
+use crate::api::{Kind, Str, Time};
 use crate::framework::runtime::ScoreOutcome;
 use crate::framework::{
     CycleState, Diagnosis, FitError, NodeInfo, NominatingInfo, PodInfo, PreFilterResult, QueuedPodInfo,
@@ -91,10 +91,18 @@ pub(super) struct BindingCycle {
     pub has_waited: bool,
     /// The PreBind plugin that it has waited in last, if any.
     pub waited_in: Option<&'static str>,
+    /// The PreBind plugins that have been asked.
+    pub pre_bind_begun: Vec<&'static str>,
+    /// What the first PreBind plugin said that failed, while others that run beside it have not ended.
+    pub pre_bind_failure: Option<Status>,
     /// How PreBind has ended, while the turn to go on is awaited.
     pub pre_bind_outcome: Option<Result<(), Failure>>,
     /// Set when a preemption cancels the pod in PreBind; the reason.
     pub cancelled: Option<String>,
+    /// When PreBind plugins that wait want to be asked again at the latest.
+    pub wake_at: Option<Time>,
+    /// The kinds of objects that they watch meanwhile.
+    pub watched: Vec<Kind>,
 }
 
 /// Where a binding cycle stands.

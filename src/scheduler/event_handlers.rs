@@ -172,6 +172,7 @@ impl Scheduler {
     }
 
     fn delete_pod(&mut self, pod: &Arc<Pod>) {
+        self.journal.pods.forget(&pod.key());
         if pod.is_assigned() {
             self.delete_assigned_pod_from_cache(pod);
         } else if self.is_responsible_for(pod) {
@@ -245,11 +246,8 @@ impl Scheduler {
         let Ok(assumed) = self.cache.get_pod(pod) else { return };
         let assumed = Arc::clone(assumed);
         let uid = assumed.uid().clone();
-        let is_waiting = match self.world.waiting_pods.get_mut(&uid) {
-            Some(waiting) => waiting.reject("", "removed"),
-            None => false,
-        };
-        if !is_waiting {
+        let is_waiting = self.world.waiting_pods.reject(&uid, "", "removed");
+        if is_waiting != Some(true) {
             let forgotten = self.cache.forget_pod(&assumed.pod);
             self.note_cache_error(forgotten);
             self.forget_pod_group_member(&assumed.pod);

@@ -63,6 +63,18 @@ pub enum Command {
     GoOn(Strand),
     /// Puts pods into activeQ at once, wherever they are in the queue.
     Activate(Vec<Arc<Pod>>),
+    /// Another weight for a Score plugin, in every profile that has it.
+    SetWeight {
+        /// The plugin.
+        plugin: String,
+        /// Its weight.
+        weight: i64,
+    },
+    /// The scheduler starts again under another configuration.
+    Configure {
+        /// A `KubeSchedulerConfiguration` without extenders, as JSON.
+        configuration: String,
+    },
     /// A Permit plugin allows a waiting pod.
     AllowWaitingPod {
         /// Which pod.

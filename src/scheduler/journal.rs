@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::pod_group_trace::GroupTrace;
+use super::pod_log::PodLogs;
 use super::trace::CycleTrace;
 use super::view::{CycleSummary, ObjectEvent, QueueMoveLine};
 
@@ -21,8 +22,12 @@ pub(super) struct Journal {
     pub last_trace: Option<Arc<CycleTrace>>,
     /// The last cycle of a pod group that is over.
     pub last_group: Option<Arc<GroupTrace>>,
+    /// What is remembered of each pod.
+    pub pods: PodLogs,
     /// How many moves there have been.
     pub n_moves: u64,
+    /// Whether attempts have their lines although no evidence of them is kept.
+    pub is_lean: bool,
     /// Lines let go.
     pub n_dropped: u64,
 }

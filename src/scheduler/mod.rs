@@ -17,6 +17,7 @@
 mod ask;
 mod batch;
 mod binding_cycle;
+mod binding_cycles;
 mod cycle;
 pub mod effect;
 mod evaluate;
@@ -28,14 +29,18 @@ mod journal;
 mod pending;
 mod pod_group_cycle;
 pub mod pod_group_trace;
+pub mod pod_log;
+mod pre_bind;
 mod preemption;
 mod preemptor;
 mod questions;
+mod reconfigure;
 mod schedule_one;
 pub mod trace;
 pub mod turns;
 pub mod view;
 mod view_builder;
+mod waits;
 mod world;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -49,12 +54,13 @@ use crate::config::{FeatureGates, Gate};
 use crate::framework::extender::Extender;
 use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
-use crate::queue::{MoveLogLevel, QueueName, QueueProfile, SchedulingQueue};
+use crate::queue::{MoveLogLevel, QueueProfile, SchedulingQueue};
 
 pub use crate::framework::TieBreak;
-pub use crate::queue::{HintAnswer, HintResult, QueueMove, QueueOptions};
+pub use crate::queue::{HintAnswer, HintResult, QueueMove, QueueName, QueueOptions, QueueingStrategy};
 use batch::Batch;
-use cycle::{BindingCycle, Cycle, Suspended};
+use binding_cycles::BindingCycles;
+use cycle::{Cycle, Suspended};
 use effect::{Effect, EffectId, EffectKind};
 use input::{Command, Input};
 use journal::Journal;
@@ -63,6 +69,7 @@ use pod_group_cycle::GroupCycle;
 pub use pod_group_cycle::GroupDeed;
 use preemption::PreemptionRun;
 use preemptor::Preemptor;
+pub use reconfigure::ReconfigureError;
 use trace::CycleOutcome;
 use turns::{Strand, Turns};
 use view::{Counts, CycleSummary, ObjectEvent, QueueMoveLine};
@@ -151,10 +158,9 @@ pub struct Scheduler {
     questions: BTreeMap<EffectId, Option<(Question, Answer)>>,
     /// Whether the attempt under way goes on by itself once its questions are answered.
     is_driving: bool,
-    binding_cycles: Vec<BindingCycle>,
+    binding_cycles: BindingCycles,
     preemption_runs: Vec<PreemptionRun>,
     pods_to_activate: Vec<Arc<Pod>>,
-    pre_bind_wakeups: BTreeMap<Uid, Time>,
     /// When waits were last ended by time.
     timeouts_seen: Time,
     effects: VecDeque<Effect>,
@@ -212,10 +218,9 @@ impl Scheduler {
             suspended: None,
             questions: BTreeMap::new(),
             is_driving: false,
-            binding_cycles: Vec::new(),
+            binding_cycles: BindingCycles::default(),
             preemption_runs: Vec::new(),
             pods_to_activate: Vec::new(),
-            pre_bind_wakeups: BTreeMap::new(),
             timeouts_seen: Time::ZERO,
             effects: VecDeque::new(),
             next_effect_id: 1,
@@ -235,6 +240,9 @@ impl Scheduler {
             self.timeouts_seen = now;
         }
         self.world.now = self.world.now.max(now);
+        if let Input::Added(object) | Input::Updated { new: object, .. } | Input::Deleted(object) = &input {
+            self.binding_cycles.wake_watchers(object.kind());
+        }
         match input {
             Input::Added(object) => self.object_added(object),
             Input::Updated { old, new } => self.object_updated(old, new),
@@ -268,14 +276,9 @@ impl Scheduler {
 
     /// When something happens by itself next: a backoff ends, the flush moves a pod, Permit or PreBind time out.
     pub fn poll_timeout(&self) -> Option<Time> {
-        let permit = self
-            .world
-            .waiting_pods
-            .iter()
-            .filter(|waiting| waiting.signal.is_none())
-            .filter_map(|waiting| waiting.deadline().map(|(at, _)| at))
-            .min();
-        let pre_bind = self.pre_bind_wakeups.values().min().copied();
+        let permit = self.world.waiting_pods.next_deadline();
+        // During the cycle of a pod group nothing goes on beside it: what is due then goes on when it ends.
+        let pre_bind = self.binding_cycles.next_wake_up().filter(|_| self.group.is_none());
         [self.queue.next_timeout(self.world.now), permit, pre_bind].into_iter().flatten().min()
     }
 
@@ -330,6 +333,13 @@ impl Scheduler {
         self.queue.set_move_log_level(move_log_level(is_tracing));
     }
 
+    /// Whether attempts leave their lines and no evidence from now on, as where many are made that nobody looks at. Has
+    /// no influence on any decision.
+    pub fn set_lean(&mut self, is_lean: bool) {
+        self.options.is_tracing = !is_lean;
+        self.journal.is_lean = is_lean;
+    }
+
     /// What went wrong inside since the last call and has no other place: a failed status patch, an object that
     /// does not go with what the cache knows.
     pub fn take_problems(&mut self) -> Vec<String> {
@@ -358,15 +368,13 @@ impl Scheduler {
                 let env = self.world.queue_env();
                 self.queue.activate(&env, &pods);
             }
+            Command::SetWeight { plugin, weight } => self.set_weight(&plugin, weight),
+            Command::Configure { configuration } => self.configure(&configuration),
             Command::AllowWaitingPod { uid, plugin } => {
-                if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
-                    waiting.allow(&plugin);
-                }
+                self.world.waiting_pods.allow(&uid, &plugin);
             }
             Command::RejectWaitingPod { uid, plugin, message } => {
-                if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
-                    waiting.reject(&plugin, &message);
-                }
+                self.world.waiting_pods.reject(&uid, &plugin, &message);
             }
         }
     }
@@ -438,14 +446,10 @@ impl Scheduler {
         for request in self.world.take_requests() {
             match request {
                 HandleRequest::AllowWaitingPod { uid, plugin } => {
-                    if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
-                        waiting.allow(&plugin);
-                    }
+                    self.world.waiting_pods.allow(&uid, &plugin);
                 }
                 HandleRequest::RejectWaitingPod { uid, plugin, message } => {
-                    if let Some(waiting) = self.world.waiting_pods.get_mut(&uid) {
-                        waiting.reject(&plugin, &message);
-                    }
+                    self.world.waiting_pods.reject(&uid, &plugin, &message);
                 }
                 HandleRequest::Activate(pods) => {
                     let env = self.world.queue_env();
@@ -514,12 +518,23 @@ impl Scheduler {
     /// The attempt has ended: its evidence and its line in the history.
     fn finish_trace(&mut self, cycle: Cycle, outcome: CycleOutcome) {
         self.n_outcomes += 1;
-        let Some(mut trace) = cycle.trace else { return };
+        let Some(mut trace) = cycle.trace else {
+            if self.journal.is_lean {
+                let (number, started) = (cycle.number, self.world.now);
+                let pod = cycle.pod_info().pod.key();
+                self.journal.add_history(CycleSummary { number, started, pod, outcome });
+                // What is there is that of an earlier one.
+                self.journal.last_trace = None;
+            }
+            return;
+        };
         trace.outcome = outcome.clone();
+        self.journal.pods.end_attempt(&trace);
         self.journal.add_history(CycleSummary {
             number: trace.number,
             started: trace.started,
             pod: trace.pod_key(),
+            host: trace.selection.as_ref().map(|selection| selection.host.clone()),
             outcome,
         });
         let is_newest = self.journal.last_trace.as_ref().is_none_or(|last| last.number <= trace.number);
@@ -535,7 +550,8 @@ impl Scheduler {
                 QueueMove::Entered { pod, queue, event } => {
                     (pod.clone(), format!("to {} by {}", queue_name(*queue), event.label()))
                 }
-                QueueMove::Judged { pod, event, answers, strategy, .. } => {
+                QueueMove::Judged { pod, event, object, answers, strategy, .. } => {
+                    let object = object.as_ref().map(|object| format!(" {object}")).unwrap_or_default();
                     let answers: Vec<String> = answers
                         .iter()
                         .map(|answer| match &answer.result {
@@ -544,9 +560,13 @@ impl Scheduler {
                             HintResult::Error(error) => format!("{} Queue ({error})", answer.plugin),
                         })
                         .collect();
-                    (pod.clone(), format!("{}: {} => {strategy}", event.label(), answers.join(", ")))
+                    let (event, answers) = (event.label(), answers.join(", "));
+                    (pod.clone(), format!("{event}{object}: {answers} => {strategy}"))
                 }
             };
+            if self.world.objects.pods.contains_key(&pod) && self.options.is_tracing {
+                self.journal.pods.add_move(at, &pod, &entry);
+            }
             self.journal.add_move(QueueMoveLine { at, pod, text, entry });
         }
     }
@@ -622,7 +642,7 @@ impl Scheduler {
             }
         }
         digest.len(self.binding_cycles.len());
-        for binding in &self.binding_cycles {
+        for binding in self.binding_cycles.iter() {
             digest.str(binding.cycle.queued.uid()).str(&binding.host).len(binding.stage as usize);
             digest.bool(binding.cycle.is_stepped).str(binding.cancelled.as_deref().unwrap_or_default());
         }

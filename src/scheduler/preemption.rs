@@ -263,10 +263,11 @@ impl Scheduler {
     /// Gets one victim out of the way: a waiting pod is turned down, one in PreBind is cancelled, both without a
     /// call; any other is marked and deleted.
     fn preempt_pod(&mut self, run: &mut PreemptionRun, victim: Arc<Pod>) {
-        let is_in_memory = match self.world.waiting_pods.get_mut(victim.uid()) {
-            Some(waiting) => waiting.preempt(&run.plugin, "preempted"),
-            None => self.cancel_in_pre_bind(&victim, &run.plugin),
-        };
+        let is_in_memory = self
+            .world
+            .waiting_pods
+            .preempt(victim.uid(), &run.plugin, "preempted")
+            .unwrap_or_else(|| self.cancel_in_pre_bind(&victim, &run.plugin));
         if is_in_memory {
             self.record_preempted(run, &victim, " (in kube-scheduler memory).");
             return;
@@ -306,14 +307,11 @@ impl Scheduler {
 
     /// Cancels the victim's binding cycle if it is in PreBind. False if it is not.
     fn cancel_in_pre_bind(&mut self, victim: &Pod, plugin: &str) -> bool {
-        let binding = self.binding_cycles.iter_mut().find(|binding| {
-            binding.cycle.queued.uid() == victim.uid()
-                && binding.stage == BindingStage::PreBind
-                && binding.has_pre_bind_work
-        });
-        match binding {
+        let binding = self.binding_cycles.get_mut(victim.uid());
+        match binding.filter(|binding| binding.stage == BindingStage::PreBind && binding.has_pre_bind_work) {
             Some(binding) => {
                 binding.cancelled.get_or_insert_with(|| format!("preempted by {plugin}"));
+                self.binding_cycles.wake(victim.uid());
                 true
             }
             None => false,

@@ -84,9 +84,11 @@ impl Scheduler {
                 self.question_answered(id, question, Answer::Write(result));
             }
             Some(PendingEffect::Write { uid, plugin, write }) => {
-                let binding = self.binding_cycles.iter_mut().find(|b| *b.cycle.queued.uid() == uid);
-                match (binding, result) {
-                    (Some(binding), result) => binding.cycle.state.put_write_result(plugin, write, result),
+                match (self.binding_cycles.get_mut(&uid), result) {
+                    (Some(binding), result) => {
+                        binding.cycle.state.put_write_result(plugin, write, result);
+                        self.binding_cycles.wake(&uid);
+                    }
                     (None, Ok(_)) => {}
                     (None, Err(failure)) => {
                         let (kind, key) = (write.object.kind(), write.object.key());

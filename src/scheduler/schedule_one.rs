@@ -99,7 +99,7 @@ impl Scheduler {
                 self.suspended = Some(Suspended { cycle, nominating_info });
                 self.start_preemptions();
             }
-            next if cycle.state.is_pod_group_cycle => self.member_tried(cycle, next),
+            next if cycle.state.pod_group_cycle.is_some() => self.member_tried(cycle, next),
             Next::Failed(failure, nominating_info) => {
                 self.handle_scheduling_failure(cycle, failure, &nominating_info);
                 self.start_preemptions();
@@ -117,6 +117,7 @@ impl Scheduler {
             return true;
         }
         self.counts.cycles += 1;
+        self.note_attempt(&popped.info.pod().key());
         let mut cycle = self.new_cycle(popped.info, self.counts.cycles);
         cycle.is_stepped = is_stepped;
         self.cache.update_snapshot(&mut self.world.snapshot);
@@ -544,7 +545,7 @@ impl Scheduler {
         }
         let fit_error = self.fit_error(&mut cycle);
         let failure = Failure::Fit(fit_error);
-        if cycle.state.is_pod_group_cycle {
+        if cycle.state.pod_group_cycle.is_some() {
             return self.member_tried(cycle, Next::Failed(failure, nominating_info));
         }
         self.handle_scheduling_failure(cycle, failure, &nominating_info);
@@ -652,7 +653,7 @@ impl Scheduler {
         }
         let assumed = Arc::new(assumed);
         cycle.assumed = Some(Arc::clone(&assumed));
-        if cycle.state.is_pod_group_cycle {
+        if cycle.state.pod_group_cycle.is_some() {
             self.assume_in_snapshot(cycle, &host);
             return Next::Phase(Phase::Reserve);
         }
@@ -686,7 +687,7 @@ impl Scheduler {
         let (waits, status, verdicts) =
             framework.run_permit_plugins(&self.world.handle(framework), &mut cycle.state, &assumed, &host);
         cycle.note(|trace| trace.permit = Some(verdicts));
-        if cycle.state.is_pod_group_cycle && (status.is_success() || status.is_wait()) {
+        if cycle.state.pod_group_cycle.is_some() && (status.is_success() || status.is_wait()) {
             self.carry_out_requests();
             return Next::Tried(status);
         }
@@ -713,7 +714,7 @@ impl Scheduler {
             &host,
         );
         self.carry_out_requests();
-        if cycle.state.is_pod_group_cycle {
+        if cycle.state.pod_group_cycle.is_some() {
             self.forget_in_snapshot(cycle);
             return true;
         }

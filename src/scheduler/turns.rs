@@ -87,8 +87,7 @@ impl Scheduler {
         match strand {
             Strand::Preemption(preemptor) => self.preempt_in_turn(preemptor),
             Strand::Binding(uid) => {
-                let mut bindings = self.binding_cycles.iter_mut();
-                if let Some(binding) = bindings.find(|binding| binding.cycle.queued.uid() == uid) {
+                if let Some(binding) = self.binding_cycles.get_mut(uid) {
                     binding.ready_since = None;
                     binding.goes_on = false;
                     self.go_on_binding(uid);
@@ -111,7 +110,7 @@ impl Scheduler {
         let now = self.world.now;
         let waiting_pods = &self.world.waiting_pods;
         let is_ready = |uid: &Uid| waiting_pods.get(uid).is_none_or(|waiting| waiting.signal.is_some());
-        for binding in &mut self.binding_cycles {
+        for binding in self.binding_cycles.iter_mut() {
             if binding.stage == BindingStage::WaitOnPermit
                 && binding.ready_since.is_none()
                 && is_ready(binding.cycle.queued.uid())

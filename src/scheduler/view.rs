@@ -3,14 +3,15 @@
 //! A view is made on request, shares all objects by reference, and is never changed: a screen holds an
 //! `Arc<View>` for as long as it draws. Nothing in the scheduler reads it back.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::api::objects::Pod;
-use crate::api::{Duration, NamespacedName, Str, Time};
-use crate::framework::NodeInfo;
+use crate::api::objects::{Pod, ResourceClaim};
+use crate::api::{Duration, Kind, NamespacedName, Str, Time};
+use crate::framework::{ClusterEvent, NodeInfo};
 
 use super::pod_group_trace::GroupTrace;
+use super::pod_log::PodLog;
 use super::trace::{CycleOutcome, CycleTrace, Phase};
 use crate::queue::QueueMove;
 
@@ -69,6 +70,34 @@ pub struct BindingRow {
     pub since: Time,
     /// Where it is.
     pub phase: Phase,
+    /// What PreBind plugins wait for, as far as they tell.
+    pub waits: Vec<BindingWait>,
+}
+
+/// What a PreBind plugin waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindingWait {
+    /// The plugin.
+    pub plugin: &'static str,
+    /// What for, one after the other.
+    pub what: Vec<String>,
+    /// When it gives up; absent while that is not settled.
+    pub until: Option<Time>,
+    /// When it looks again.
+    pub next_look: Option<Time>,
+}
+
+/// Something that the scheduler takes for granted of an object and no watch has reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assumption {
+    /// The plugin that assumes it.
+    pub plugin: &'static str,
+    /// The kind of the object.
+    pub kind: Kind,
+    /// The object.
+    pub object: NamespacedName,
+    /// What is assumed.
+    pub what: String,
 }
 
 /// One line about a past attempt.
@@ -80,6 +109,8 @@ pub struct CycleSummary {
     pub started: Time,
     /// The pod.
     pub pod: NamespacedName,
+    /// The node that was chosen, whatever became of it.
+    pub host: Option<Str>,
     /// How it ended.
     pub outcome: CycleOutcome,
 }
@@ -164,6 +195,8 @@ pub struct View {
     pub waiting: Vec<WaitingRow>,
     /// Binding cycles.
     pub binding: Vec<BindingRow>,
+    /// The pods whose attempts are not over, in the order in which they were popped.
+    pub in_flight: Vec<Arc<Pod>>,
     /// The nodes with their pods, as the cache has them, by name.
     pub nodes: Vec<Arc<NodeInfo>>,
     /// The attempt under way, or the last one.
@@ -174,6 +207,14 @@ pub struct View {
     pub history: Arc<VecDeque<CycleSummary>>,
     /// Events written, the newest last; bounded.
     pub events: Arc<VecDeque<ObjectEvent>>,
+    /// What is remembered of each pod, by its name; bounded.
+    pub pod_logs: Arc<BTreeMap<NamespacedName, Arc<PodLog>>>,
+    /// The events that each plugin listens to, by profile and plugin.
+    pub listeners: BTreeMap<Str, BTreeMap<Str, Vec<ClusterEvent>>>,
+    /// What plugins have assumed of volumes and claims and no watch has reported.
+    pub assumptions: Vec<Assumption>,
+    /// The claims for devices that have some, as they are or are assumed to be.
+    pub device_claims: Vec<Arc<ResourceClaim>>,
     /// Moves between queues, the newest last; bounded.
     pub moves: Arc<VecDeque<QueueMoveLine>>,
     /// How many lines of history, events and moves have been let go to stay within bounds.

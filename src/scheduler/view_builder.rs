@@ -1,5 +1,6 @@
 //! Makes the read model.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::api::objects::Pod;
@@ -12,7 +13,8 @@ use super::Scheduler;
 use super::cycle::BindingStage;
 use super::pod_group_trace::GroupTrace;
 use super::trace::{CycleTrace, Phase};
-use super::view::{BindingRow, Counts, QueueMoveLine, QueueRow, View, WaitingRow};
+use super::view::{BindingRow, Counts, CycleSummary, QueueMoveLine, QueueRow, View, WaitingRow};
+use super::waits;
 
 impl Scheduler {
     /// The scheduler as a person sees it now. Costs time in proportion to pending pods and nodes, so a driver makes
@@ -74,20 +76,50 @@ impl Scheduler {
             unschedulable_pods,
             waiting,
             binding,
+            in_flight: pending.in_flight.iter().map(|in_flight| Arc::clone(&in_flight.pod)).collect(),
             nodes,
             cycle: self.current_trace(),
             group: self.group_trace(),
             history: Arc::clone(&self.journal.history),
             events: Arc::clone(&self.journal.events),
+            pod_logs: Arc::clone(&self.journal.pods.logs),
+            listeners: self.listeners(),
+            assumptions: self.assumptions(),
+            device_claims: self.device_claims(),
             moves: Arc::clone(&self.journal.moves),
             n_dropped: self.journal.n_dropped,
         }
+    }
+
+    /// The attempt that has ended last, if more than so many have ended and evidence is kept.
+    pub fn last_attempt_after(&self, n_outcomes: u64) -> Option<CycleSummary> {
+        (self.n_outcomes > n_outcomes).then(|| self.journal.history.back().cloned()).flatten()
+    }
+
+    /// About how many bytes a copy of the scheduler keeps for itself once this one has gone on. Objects are shared;
+    /// what is counted are the tables that a copy has of its own, and what is copied when it is changed.
+    pub fn estimated_bytes(&self) -> usize {
+        /// A place in a table: the key, the reference, what the table itself needs.
+        const PLACE: usize = 100;
+        /// What is kept about a pod that waits.
+        const QUEUED: usize = 300;
+        /// What is kept about a node, in the cache and in the snapshot.
+        const NODE: usize = 600;
+        /// Lines for people.
+        const LINES: usize = 400_000;
+        let n_nodes = self.cache.nodes().count();
+        LINES + self.objects().len() * PLACE + self.n_pending() * QUEUED + n_nodes * NODE
     }
 
     /// The pods whose attempts are not over, in the order in which they were popped.
     pub fn in_flight_pods(&self) -> Vec<Arc<Pod>> {
         let pending = self.queue.pending_pods(self.world.now);
         pending.in_flight.into_iter().map(|in_flight| in_flight.pod).collect()
+    }
+
+    /// How many events are kept for them: none when there are none.
+    pub fn n_in_flight_events(&self) -> usize {
+        self.queue.n_in_flight_events()
     }
 
     /// The pods that count on a node and are not bound to it yet.
@@ -123,9 +155,7 @@ impl Scheduler {
 
     /// Whether the next turn of that pod begins its binding cycle, and the pod belongs to a group.
     pub fn begins_binding_of_member(&self, uid: &Uid) -> bool {
-        let mut bindings = self.binding_cycles.iter();
-        let binding = bindings.find(|binding| binding.cycle.queued.uid() == uid);
-        binding.is_some_and(|binding| {
+        self.binding_cycles.get(uid).is_some_and(|binding| {
             binding.stage == BindingStage::Begin && binding.cycle.queued.pod().pod_group_name().is_some()
         })
     }
@@ -199,8 +229,22 @@ impl Scheduler {
         under_way.map(|trace| Arc::new(trace.clone())).or_else(|| self.journal.last_group.clone())
     }
 
-    /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else
-    /// of the newest.
+    /// Past attempts, the newest last; bounded, and kept only where evidence is.
+    pub fn history(&self) -> &VecDeque<CycleSummary> {
+        &self.journal.history
+    }
+
+    /// The evidence of the attempt under way, else of the newest that there is: of one on its way to its node, or of the
+    /// last that has ended.
+    pub fn newest_trace(&self) -> Option<&CycleTrace> {
+        let suspended = self.suspended.iter().map(|suspended| &suspended.cycle);
+        let under_way = self.cycle.iter().chain(suspended).find_map(|cycle| cycle.trace.as_deref());
+        under_way.or_else(|| {
+            let bindings = self.binding_cycles.iter().filter_map(|binding| binding.cycle.trace.as_deref());
+            bindings.chain(self.journal.last_trace.as_deref()).max_by_key(|trace| trace.number)
+        })
+    }
+
     /// The evidence of the attempt for a pod, while it is under way or if it was the last one that ended.
     pub fn trace_of(&self, pod: &NamespacedName) -> Option<&CycleTrace> {
         let bindings = self.binding_cycles.iter().map(|binding| &binding.cycle);
@@ -210,8 +254,9 @@ impl Scheduler {
         under_way.chain(self.journal.last_trace.as_deref()).find(|trace| trace.pod_key() == *pod)
     }
 
-    /// The attempt under way, or the last one, if evidence is kept.
-    pub fn current_trace(&self) -> Option<Arc<CycleTrace>> {
+    /// The evidence of the attempt under way, else of the one that a person steps through its binding cycle, else
+    /// of the newest.
+    fn current_trace(&self) -> Option<Arc<CycleTrace>> {
         let cycle = self.cycle.as_ref().or_else(|| Some(&self.suspended.as_ref()?.cycle));
         let under_way = cycle.and_then(|cycle| cycle.trace.as_ref());
         if let Some(trace) = under_way {
@@ -283,6 +328,10 @@ impl Scheduler {
                     BindingStage::Bind | BindingStage::BindCalled => Phase::Bind,
                     BindingStage::PostBind => Phase::PostBind,
                 },
+                waits: match binding.stage {
+                    BindingStage::PreBind => waits::of_binding(&binding.cycle.state),
+                    _ => Vec::new(),
+                },
             })
             .collect()
     }
@@ -290,14 +339,9 @@ impl Scheduler {
     /// What happens by itself next, and when; for a person who moves time by hand.
     pub fn next_timeout_reason(&self) -> Option<(Time, Str)> {
         let at = self.poll_timeout()?;
-        let is_permit = self
-            .world
-            .waiting_pods
-            .iter()
-            .any(|waiting| waiting.signal.is_none() && waiting.deadline().is_some_and(|(d, _)| d == at));
-        let reason = if is_permit {
+        let reason = if self.world.waiting_pods.next_deadline() == Some(at) {
             "a Permit plugin gives up"
-        } else if self.pre_bind_wakeups.values().any(|wake| *wake == at) {
+        } else if self.binding_cycles.next_wake_up() == Some(at) {
             "a PreBind plugin looks again"
         } else if self.queue.len(QueueName::Backoff) > 0 {
             "a backoff ends"

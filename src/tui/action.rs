@@ -29,6 +29,8 @@ pub enum Context {
     Details,
     /// The log pane.
     Log,
+    /// The timeline pane.
+    Timeline,
     /// Overlays.
     Overlay,
     /// An overlay that asks whether something shall be done.
@@ -39,7 +41,7 @@ pub enum Context {
 
 impl Context {
     /// Every context.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Global,
         Self::Stepper,
         Self::List,
@@ -50,6 +52,7 @@ impl Context {
         Self::Nodes,
         Self::Details,
         Self::Log,
+        Self::Timeline,
         Self::Overlay,
         Self::Confirm,
         Self::TextInput,
@@ -68,6 +71,7 @@ impl Context {
             Self::Nodes => "nodes",
             Self::Details => "details",
             Self::Log => "log",
+            Self::Timeline => "timeline",
             Self::Overlay => "overlay",
             Self::Confirm => "confirm",
             Self::TextInput => "text-input",
@@ -148,7 +152,10 @@ actions! {
     BackPhase "back-phase" [Stepper] hint 8 "back" "Go back to before the last phase";
     BackCycle "back-cycle" [Stepper] "Go back to before the attempt that is under way or was made last";
     BackToChange "back-to-change" [Stepper] "Go back to the last change of the selected pod or node: who put it here?";
-    BackToStart "back-to-start" [Stepper] palette true "Go back to the beginning of what is known";
+    BackToStart "back-to-start" [Stepper] "Go back to the beginning of what is known";
+    BreakHere "break-here" [Stepper] "Set a breakpoint on the selected pod, node, plugin or cell";
+    Branches "branches" [Stepper] palette true "Show the branches: where each left another, by what, and what came of it";
+    Breaks "breaks" [Stepper] "Show the breakpoints and watches, with how often each was hit";
     GoToEnd "go-to-end" [Stepper] "Go on to the last moment that is known";
     RunToOutcome "run-to-outcome" [Stepper] hint 16 "outcome" "Go on until a pod is bound or rejected";
     Run "run" [Stepper] "Run freely";
@@ -158,6 +165,19 @@ actions! {
     Slower "slower" [Stepper] "Run slower";
     AdvanceToTimeout "advance-to-timeout" [Stepper] hint 9 "timeout" "Move simulated time to the next thing that happens by itself";
     AdvanceBy "advance-by" [Stepper] "Move simulated time by a duration that you type";
+    NextMarker "next-marker" [Stepper] "Go to the next marker or note";
+    PreviousMarker "previous-marker" [Stepper] "Go to the marker or note before";
+    NextFailure "next-failure" [Stepper] "Go to the next attempt that failed";
+    PreviousFailure "previous-failure" [Stepper] "Go to the attempt before that failed";
+    NextPreemption "next-preemption" [Stepper] "Go to the next preemption";
+    PreviousPreemption "previous-preemption" [Stepper] "Go to the preemption before";
+    NextCycleOfPod "next-cycle-of-pod" [Stepper] "Go to the next attempt of the selected pod";
+    PreviousCycleOfPod "previous-cycle-of-pod" [Stepper] "Go to the attempt of the selected pod before";
+    Search "search" [Stepper] "Search what is known for a pod, a node, a plugin or a message";
+    SearchNext "search-next" [Stepper] "Go to the next place of what was searched";
+    SearchPrevious "search-previous" [Stepper] "Go to the place of what was searched before";
+    AddMarker "add-marker" [Stepper] "Mark this moment with a name";
+    ToggleRecording "toggle-recording" [Stepper] "Record the session from its start on, or stop recording";
 
     SelectNext "select-next" [List] "Select the next row";
     SelectPrevious "select-previous" [List] "Select the row before";
@@ -175,8 +195,8 @@ actions! {
     ToggleFold "toggle-fold" [Cycle Matrix Nodes] hint 11 "fold" "Fold or unfold the selected row";
     FoldAll "fold-all" [Cycle Matrix Nodes] "Fold everything";
     UnfoldAll "unfold-all" [Cycle Matrix Nodes] "Unfold everything";
-    NextMode "next-mode" [Matrix Nodes Details Log] hint 10 "mode" "Show the pane's next mode";
-    PreviousMode "previous-mode" [Matrix Nodes Details Log] "Show the pane's mode before";
+    NextMode "next-mode" [Matrix Nodes Details Log Timeline] hint 10 "mode" "Show the pane's next mode";
+    PreviousMode "previous-mode" [Matrix Nodes Details Log Timeline] "Show the pane's mode before";
     NextSort "next-sort" [Matrix Nodes] "Put the rows in the next order";
     ToggleFollow "toggle-follow" [Log Details] hint 12 "follow" "Follow what is newest, or stay";
 
@@ -194,6 +214,7 @@ actions! {
     FocusNodes "focus-nodes" [Global] "Go to the nodes";
     FocusDetails "focus-details" [Global] "Go to the details of the selected thing";
     FocusLog "focus-log" [Global] "Go to the events and log lines";
+    FocusTimeline "focus-timeline" [Global] "Go to the timeline";
     Zoom "zoom" [Global] hint 13 "zoom" "Give the focused pane the whole screen, or give it back";
     StartFilter "start-filter" [Global] hint 5 "find" "Find in the focused pane";
     OpenPalette "open-palette" [Global] hint 6 "command" "Type a command";
@@ -206,6 +227,9 @@ actions! {
     Quit "quit" [Global] "Quit";
 
     Close "close" [Overlay] hint 2 "close" "Close the overlay";
+    CompareBranch "compare-branch" [Overlay] "Put the selected branch beside the present one";
+    ToggleBreak "toggle-break" [Overlay] "Switch a breakpoint on or off";
+    DeleteBreak "delete-break" [Overlay] "Delete a breakpoint or a watch";
     Accept "accept" [Overlay Confirm TextInput] hint 1 "accept" "Do it";
     Refuse "refuse" [Confirm] hint 2 "no" "Leave it";
     Cancel "cancel" [TextInput] hint 2 "cancel" "Leave without doing anything";

@@ -127,7 +127,13 @@ mod tests {
     }
 
     fn binding(name: &str, phase: Phase) -> BindingRow {
-        BindingRow { pod: pod(name), node: Str::from("n"), since: crate::api::Time::ZERO, phase }
+        BindingRow {
+            pod: pod(name),
+            node: Str::from("n"),
+            since: crate::api::Time::ZERO,
+            phase,
+            waits: Vec::new(),
+        }
     }
 
     fn node(name: &str) -> Arc<NodeInfo> {
@@ -137,6 +143,7 @@ mod tests {
 
     fn session(run_state: RunState, view: View) -> SessionView {
         SessionView {
+            known: Default::default(),
             moment: Default::default(),
             live: None,
             source: Str::from("sample"),
@@ -146,6 +153,9 @@ mod tests {
             next_timeout: None,
             scheduler: Arc::new(view),
             notice: None,
+            debug: Default::default(),
+            branches: Default::default(),
+            comparison: None,
             failure: None,
         }
     }

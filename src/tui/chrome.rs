@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 
 use crate::api::Duration;
 use crate::api::time::human_duration;
+use crate::driver::recorder::RecorderStats;
 use crate::driver::session::{NoticeLevel, RunState, SessionView};
 
 use super::action::{Action, Context};
@@ -81,7 +82,7 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
     let times = cx.glyphs.times;
     let mut segments = vec![
         Segment { rank: 7, line: Line::styled("schedscope", style(Role::StatusBarName)) },
-        labeled(5, "sandbox", &text::clean(&view.source), cx),
+        labeled(5, what(view), &text::clean(&view.source), cx),
         Segment { rank: 0, line: Line::styled(format!("{glyph} {word}"), style(role)) },
         labeled(1, "sim", &clock(view.elapsed), cx),
         Segment {
@@ -89,8 +90,16 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
             line: Line::styled(view.speed.to_string().replace('×', times), style(Role::StatusBarValue)),
         },
     ];
+    if let Some(stopped) = &view.debug.stopped {
+        // The number is enough here; the rest stands in the list of breakpoints.
+        let what = stopped.split(" at ").next().unwrap_or_default();
+        segments.push(Segment { rank: 2, line: Line::styled(what.to_owned(), style(Role::Warning)) });
+    }
     if let Some(line) = moment(cx) {
         segments.push(Segment { rank: 1, line });
+    }
+    if let Some(segment) = recorder(cx) {
+        segments.push(segment);
     }
     if let Some((ahead, what)) = &view.next_timeout {
         let what = text::truncate(&text::clean(what), 36, cx.glyphs).into_owned();
@@ -104,12 +113,37 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
     segments
 }
 
+/// What is on the screen.
+fn what(view: &SessionView) -> &'static str {
+    match (&view.known.replay, view.moment.is_recorded) {
+        (Some(_), true) => "replay",
+        // A recording that was left is a sandbox.
+        _ => "sandbox",
+    }
+}
+
+/// Whether the session is recorded, and how that goes: what had to wait for the file, what went wrong.
+fn recorder(cx: &ChromeCx<'_>) -> Option<Segment> {
+    let recorder = cx.view.known.recorder.as_ref()?;
+    let sign = if cx.glyphs.is_ascii { "*" } else { "●" };
+    let (text, role) = match &recorder.failure {
+        Some(_) => (format!("{sign} rec failed"), Role::Error),
+        None => {
+            let RecorderStats { inputs, waits, .. } = recorder.stats;
+            let waited = if waits == 0 { String::new() } else { format!(" waited {waits}") };
+            (format!("{sign} rec {inputs}{waited}"), Role::Warning)
+        }
+    };
+    Some(Segment { rank: 1, line: Line::styled(text, cx.theme.style(role)) })
+}
+
 /// Where the session stands in what is known of it, if that is not the end of the only way.
 fn moment(cx: &ChromeCx<'_>) -> Option<Line<'static>> {
     let moment = &cx.view.moment;
     let mut text = String::new();
-    if moment.is_past() {
-        text = format!("past {}/{}", moment.position, moment.end);
+    if moment.is_past() || moment.is_recorded {
+        let word = if moment.is_recorded { "at" } else { "past" };
+        text = format!("{word} {}/{}", moment.position, moment.end);
         if moment.phases_inside > 0 {
             text.push_str(&format!("+{}", moment.phases_inside));
         }

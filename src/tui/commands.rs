@@ -9,10 +9,14 @@ use crate::api::{Kind, NamespacedName, Str};
 use crate::driver::session::{Advance, BackTo, Edit, SessionCommand, SessionView, Speed};
 
 use super::action::Action;
+use super::known_commands as known;
 use super::manifest;
 use super::panes::Subject;
 use super::suggest::nearest;
 use super::theme::load::BUILT_IN;
+
+mod branches;
+mod debug;
 
 /// What a command line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +36,8 @@ pub enum Deed {
     },
     /// Reads a file and gives it to the session.
     ApplyFile(String),
+    /// Reads a configuration from a file and gives it to the session.
+    ConfigFile(String),
     /// Changes the theme.
     Theme(String),
 }
@@ -54,7 +60,20 @@ enum Word {
     Theme,
     Speed,
     Taint,
+    Label,
     Back,
+    Duration,
+    Branch,
+    PodSetting,
+    NodeSetting,
+    Wanted,
+}
+
+impl Word {
+    /// Whether what is offered shows a form that a person fills in.
+    const fn is_form(self) -> bool {
+        matches!(self, Self::Taint | Self::Label | Self::PodSetting | Self::NodeSetting)
+    }
 }
 
 /// A command.
@@ -98,14 +117,71 @@ pub const COMMANDS: &[CommandInfo] = &[
         &[Word::Kind],
         changed,
     ),
-    command("branch", "N", "Go to the end of a branch; 0 is the first", &[], branch),
+    command("branch", "N", "Go to the end of a branch; 0 is the first", &[Word::Branch], branch),
+    command("goto", "DURATION|N%|MARKER", "Go to a time after the start, or to a marker", &[], known::goto),
+    command(
+        "next",
+        "marker|failure|preemption|pod [NS/NAME]",
+        "Go to the next such moment",
+        &[Word::Wanted],
+        known::next,
+    ),
+    command(
+        "previous",
+        "marker|failure|preemption|pod [NS/NAME]",
+        "Go to the last such moment before",
+        &[Word::Wanted],
+        known::previous,
+    ),
+    command("search", "[TEXT]", "Go to the next moment with this text", &[], known::search),
+    command("leave", "", "Leave the recording: go on from here as a sandbox", &[], |_, _| {
+        session(SessionCommand::Leave)
+    }),
+    command("mark", "NAME", "Mark this moment", &[], known::mark),
+    command("note", "TEXT", "Say something about this moment", &[], known::note),
+    command("record", "[FILE|stop]", "Record the session from its start on", &[], known::record),
+    command("save-last", "[FILE]", "Save what happened as a recording", &[], known::save_last),
+    command(
+        "break",
+        "[once | after N] [CONDITION]",
+        "Stop where a condition is true, such as node == a-1 && code == Unschedulable",
+        &[],
+        debug::set_break,
+    ),
+    command("watch", "VALUE|CONDITION", "Show a value as it changes, such as chosen", &[], debug::watch),
+    command("unbreak", "N|all", "Delete a breakpoint or a watch", &[], debug::delete),
+    command("enable", "N", "Let a breakpoint stop again", &[], debug::enable),
+    command("disable", "N", "Let a breakpoint stop no more", &[], debug::disable),
+    command("run-to", "CONDITION", "Go on until a condition is true", &[], debug::run_to),
+    command(
+        "run-back-to",
+        "CONDITION",
+        "Go back to where a condition was true last",
+        &[],
+        debug::run_back_to,
+    ),
+    command(
+        "compare",
+        "[A B]",
+        "Put two branches side by side: which pods go other ways, and by which plugin",
+        &[],
+        branches::compare,
+    ),
+    command("weight", "PLUGIN N", "Give a Score plugin another weight", &[], branches::weight),
+    command("config", "FILE", "Start the scheduler again under another configuration", &[], branches::config),
     command("outcome", "", "Go on until a pod is bound or rejected", &[], |_, _| {
         session(SessionCommand::RunToOutcome)
     }),
     command("run", "", "Run freely", &[], |_, _| session(SessionCommand::Run)),
     command("pause", "", "Stop running", &[], |_, _| session(SessionCommand::Pause)),
     command("speed", "N|max", "Run at N times wall-clock speed", &[Word::Speed], speed),
-    command("advance", "[DURATION]", "Move simulated time, or go to the next timeout", &[], advance),
+    command(
+        "advance",
+        "[DURATION]",
+        "Move simulated time, or go to the next timeout",
+        &[Word::Duration],
+        advance,
+    ),
     command("add-pod", "[FILE | NAME cpu=.. memory=.. priority=.. count=..]", "Add a pod", &[], add_pod),
     command("add-node", "NAME cpu=.. memory=.. zone=..", "Add a node", &[], add_node),
     command("apply", "FILE", "Add the objects of a manifest", &[], apply),
@@ -136,7 +212,7 @@ pub const COMMANDS: &[CommandInfo] = &[
         "label",
         "NODE KEY=VALUE",
         "Label a node; KEY- takes a label away",
-        &[Word::Node],
+        &[Word::Node, Word::Label],
         |arguments, cx| {
             let (node, label) = node_and_word(arguments, cx, "KEY=VALUE")?;
             session(SessionCommand::Edit(Edit::Label { node, label }))
@@ -264,16 +340,20 @@ fn complete_argument(info: &CommandInfo, rest: &str, cx: &CommandCx<'_>) -> Vec<
         ("delete" | "changed", 1, "pod") => Some(Word::Pod),
         ("delete" | "changed", 1, "node") => Some(Word::Node),
         ("delete" | "changed", 1.., _) => None,
+        ("add-pod", 1.., _) => Some(Word::PodSetting),
+        ("add-node", 1.., _) => Some(Word::NodeSetting),
         _ => info.words.get(n_done).copied(),
     };
     let Some(kind) = kind else { return Vec::new() };
     let prefix = if done.is_empty() { info.name.to_owned() } else { format!("{} {done}", info.name) };
-    let mut ranked: Vec<(u32, String)> = words(kind, cx)
+    let mut ranked: Vec<(u32, String)> = words(info.name, kind, cx)
         .into_iter()
+        // A setting is given once.
+        .filter(|word| !word.ends_with('=') || !done.split_whitespace().any(|given| given.starts_with(word)))
         .filter_map(|word| Some((rank(&word, typed)?, word)))
         .take(2_000)
         .collect();
-    ranked.sort();
+    ranked.sort_by_key(|(rank, _)| *rank);
     let is_last =
         n_done + 1 >= info.words.len().max(if matches!(info.name, "delete" | "changed") { 2 } else { 1 });
     ranked
@@ -283,15 +363,27 @@ fn complete_argument(info: &CommandInfo, rest: &str, cx: &CommandCx<'_>) -> Vec<
             arguments: "",
             description: String::new(),
             action: None,
-            is_complete: is_last && kind != Word::Taint,
+            is_complete: is_last && !kind.is_form(),
         })
         .collect()
 }
 
-fn words(kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
+fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
     let plain = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     match kind {
-        Word::Kind => plain(&["pod", "node"]),
+        Word::Kind => {
+            let others = Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Pod | Kind::Node));
+            let others = others.filter(|_| command == "delete").map(|kind| kind.as_str().to_lowercase());
+            ["pod", "node"].map(str::to_owned).into_iter().chain(others).collect()
+        }
+        Word::Duration => plain(&["1s", "10s", "1m", "5m", "1h"]),
+        Word::Branch => (0..cx.view.moment.n_branches).map(|branch| branch.to_string()).collect(),
+        Word::Label => plain(&["key=value", "key-"]),
+        Word::PodSetting => {
+            plain(&["cpu=", "memory=", "priority=", "count=", "image=", "label:app=", "select:disk="])
+        }
+        Word::NodeSetting => plain(&["cpu=", "memory=", "zone=", "pods="]),
+        Word::Wanted => plain(&["marker", "failure", "preemption", "pod"]),
         Word::Back => plain(&["phase", "cycle", "start"]),
         Word::Theme => plain(&BUILT_IN),
         Word::Speed => plain(&["1", "2", "10", "60", "600", "max"]),
@@ -584,6 +676,7 @@ mod tests {
             Arc::new(NodeInfo::with_node(Arc::new(Node { metadata, ..Node::default() })))
         });
         SessionView {
+            known: Default::default(),
             moment: Default::default(),
             live: None,
             source: Str::from("sample"),
@@ -593,6 +686,9 @@ mod tests {
             next_timeout: None,
             scheduler: Arc::new(View { nodes: nodes.to_vec(), ..View::default() }),
             notice: None,
+            debug: Default::default(),
+            branches: Default::default(),
+            comparison: None,
             failure: None,
         }
     }
@@ -680,7 +776,12 @@ mod tests {
         assert_eq!(lines("unc")[0], "uncordon");
         assert_eq!(lines("q")[0], "quit");
         assert_eq!(lines("cordon a"), ["cordon a-1", "cordon a-2"]);
-        assert_eq!(lines("delete "), ["delete node", "delete pod"]);
+        assert_eq!(lines("delete ")[..2], ["delete pod", "delete node"]);
+        assert!(lines("delete p").contains(&"delete persistentvolumeclaim".to_owned()));
+        assert_eq!(lines("changed "), ["changed pod", "changed node"]);
+        assert_eq!(lines("advance ").len(), 5);
+        assert_eq!(lines("add-node n cpu=4 m"), ["add-node n cpu=4 memory="]);
+        assert!(!lines("add-pod web cpu=1 ").contains(&"add-pod web cpu=1 cpu=".to_owned()));
         assert_eq!(lines("delete node b"), ["delete node b-1"]);
         assert_eq!(lines("taint a-1 ").len(), 3);
         assert_eq!(lines("theme l"), ["theme light"]);

@@ -204,6 +204,10 @@ impl Console {
                 Ok(text) => self.tell(SessionCommand::Edit(Edit::Apply { source: path, text })),
                 Err(why) => self.shell.notify(NoticeLevel::Error, why),
             },
+            Effect::ConfigFile(path) => match read_file(&path) {
+                Ok(text) => self.tell(SessionCommand::Edit(Edit::Configure { source: path, text })),
+                Err(why) => self.shell.notify(NoticeLevel::Error, why),
+            },
             Effect::Copy(text) => self.terminal.copy(&text)?,
             Effect::Redraw => self.terminal.forget(),
             Effect::Suspend => self.suspend()?,

@@ -23,10 +23,13 @@ pub struct Arrangement {
     pub shared: PaneId,
     /// Which pane other than the queues had the focus last: it stands beside them where there are two columns.
     pub beside: PaneId,
+    /// Whether the timeline stands below the grid of medium size; below the large one it always does.
+    pub has_strip: bool,
 }
 
 /// The panes that share one place in the grid of medium size.
-pub const SHARED: [PaneId; 4] = [PaneId::Matrix, PaneId::Waiting, PaneId::Nodes, PaneId::Log];
+pub const SHARED: [PaneId; 5] =
+    [PaneId::Matrix, PaneId::Waiting, PaneId::Nodes, PaneId::Log, PaneId::Timeline];
 
 /// Where everything stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,8 +75,13 @@ pub fn layout(area: Rect, arrangement: &Arrangement) -> Layout {
             let [left, right] = columns(body, [38, 62]);
             vec![(PaneId::Queues, left), (arrangement.beside, right)]
         }
+        Shape::Grid if arrangement.has_strip => {
+            let shared =
+                if arrangement.shared == PaneId::Timeline { PaneId::Matrix } else { arrangement.shared };
+            with_strip(body, |body| grid(body, shared))
+        }
         Shape::Grid => grid(body, arrangement.shared),
-        Shape::Wide => wide(body),
+        Shape::Wide => with_strip(body, wide),
     };
     Layout::Panes { status, tabs, panes, footer }
 }
@@ -100,6 +108,16 @@ impl Shape {
             _ => Self::One,
         }
     }
+}
+
+/// The timeline below the rest.
+fn with_strip(body: Rect, rest: impl FnOnce(Rect) -> Vec<(PaneId, Rect)>) -> Vec<(PaneId, Rect)> {
+    /// Rows with the frame.
+    const STRIP: u16 = 8;
+    let strip = Rect { y: body.bottom() - STRIP, height: STRIP, ..body };
+    let mut panes = rest(Rect { height: body.height - STRIP, ..body });
+    panes.push((PaneId::Timeline, strip));
+    panes
 }
 
 fn grid(body: Rect, shared: PaneId) -> Vec<(PaneId, Rect)> {
@@ -162,6 +180,7 @@ mod tests {
         is_zoomed: false,
         shared: PaneId::Matrix,
         beside: PaneId::Cycle,
+        has_strip: false,
     };
 
     fn visible(width: u16, height: u16, arrangement: &Arrangement) -> Vec<PaneId> {
@@ -199,7 +218,7 @@ mod tests {
                 for is_zoomed in [false, true] {
                     let area = Rect::new(0, 0, width, height);
                     let Layout::Panes { status, tabs, panes, footer } =
-                        layout(area, &Arrangement { is_zoomed, ..START })
+                        layout(area, &Arrangement { is_zoomed, has_strip: width % 2 == 0, ..START })
                     else {
                         continue;
                     };

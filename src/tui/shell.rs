@@ -18,6 +18,9 @@ use super::commands::{self, CommandCx, Deed};
 use super::keymap::{Key, Keymap, Lookup};
 use super::layout::{Arrangement, SHARED};
 use super::log_lines::LogLines;
+use super::overlays::branches::BranchesOverlay;
+use super::overlays::breaks::BreaksOverlay;
+use super::overlays::compare::CompareOverlay;
 use super::overlays::confirm::Confirm;
 use super::overlays::filter::Filter;
 use super::overlays::help::Help;
@@ -30,6 +33,8 @@ use super::theme::{ColorDepth, Theme};
 use super::widgets::glyphs::Glyphs;
 
 mod draw;
+mod known;
+mod watches;
 
 /// How long a notice stays.
 const NOTICE_TIME: Duration = Duration::from_secs(8);
@@ -45,6 +50,8 @@ pub enum Effect {
     Session(SessionCommand),
     /// Read a file and give it to the session.
     ApplyFile(String),
+    /// Read a configuration from a file and give it to the session.
+    ConfigFile(String),
     /// Put a text on the clipboard.
     Copy(String),
     /// Forget what is on the terminal and draw everything.
@@ -98,7 +105,7 @@ struct Focus {
     arrangement: Arrangement,
     /// Where esc goes from the details.
     came_from: Option<PaneId>,
-    filters: [Option<String>; 7],
+    filters: [Option<String>; PaneId::COUNT],
 }
 
 struct Keys {
@@ -123,7 +130,7 @@ struct Drawn {
 
 /// The console without its terminal.
 pub struct Shell {
-    panes: [Box<dyn Pane>; 7],
+    panes: [Box<dyn Pane>; PaneId::COUNT],
     focus: Focus,
     overlays: Vec<Box<dyn Overlay>>,
     keys: Keys,
@@ -142,12 +149,18 @@ impl Shell {
     }
 
     /// A console with these panes, in the order of [`PaneId::ALL`].
-    pub fn with_panes(panes: [Box<dyn Pane>; 7], view: Arc<SessionView>, look: Look, keymap: Keymap) -> Self {
+    pub fn with_panes(
+        panes: [Box<dyn Pane>; PaneId::COUNT],
+        view: Arc<SessionView>,
+        look: Look,
+        keymap: Keymap,
+    ) -> Self {
         let arrangement = Arrangement {
             focus: PaneId::Queues,
             is_zoomed: false,
             shared: PaneId::Matrix,
             beside: PaneId::Cycle,
+            has_strip: false,
         };
         let log = LogLines { now: view.scheduler.now, ..LogLines::default() };
         let world = World { view, changes: Changes::default(), log, now: Duration::ZERO, shown: Vec::new() };
@@ -191,6 +204,10 @@ impl Shell {
         self.world.log.now = new.scheduler.now;
         if !self.look.is_motion_reduced && !Arc::ptr_eq(&old.scheduler, &new.scheduler) {
             self.world.changes = Changes::between(&old, &new, self.world.now);
+        }
+        let compared = |view: &SessionView| view.comparison.as_ref().map(|(number, _)| *number);
+        if compared(&new) > compared(&old) {
+            self.overlays.push(Box::new(CompareOverlay::default()));
         }
         let seen = old.notice.as_ref().map_or(0, |notice| notice.number);
         if let Some(notice) = new.notice.as_ref().filter(|notice| notice.number > seen) {
@@ -453,6 +470,7 @@ impl Shell {
                 self.overlays.pop();
                 return vec![Effect::Session(command)];
             }
+            OverlayOutcome::Tell(command) => return vec![Effect::Session(command)],
             OverlayOutcome::Filter(filter) => self.set_filter(filter),
             OverlayOutcome::Pane(action) => {
                 let outcome = self.ask_pane(self.focused(), |pane, cx| pane.handle(action, cx));
@@ -483,7 +501,11 @@ impl Shell {
                 self.overlays.push(Box::new(Confirm::new(question, detail, command)));
             }
             Ok(Deed::ApplyFile(path)) => return vec![Effect::ApplyFile(path)],
+            Ok(Deed::ConfigFile(path)) => return vec![Effect::ConfigFile(path)],
             Ok(Deed::Theme(name)) => self.use_theme(&name),
+            Err(text) if text.contains('\n') => {
+                self.overlays.push(Box::new(Message::new("not done".to_owned(), text)));
+            }
             Err(sentence) => self.notify(NoticeLevel::Error, sentence),
         }
         Vec::new()
@@ -501,6 +523,9 @@ impl Shell {
             Action::BackCycle => return session(Tell::Back(BackTo::Cycle)),
             Action::BackToStart => return session(Tell::Back(BackTo::Start)),
             Action::BackToChange => return self.carry_out("changed"),
+            Action::BreakHere => return self.carry_out("break"),
+            Action::Branches => self.overlays.push(Box::new(BranchesOverlay::default())),
+            Action::Breaks => self.overlays.push(Box::new(BreaksOverlay::default())),
             Action::GoToEnd => return session(Tell::ToEnd),
             Action::RunToOutcome => return session(Tell::RunToOutcome),
             Action::Run => return session(Tell::Run),
@@ -559,7 +584,7 @@ impl Shell {
             Action::Redraw => return vec![Effect::Redraw],
             Action::Suspend => return vec![Effect::Suspend],
             Action::Quit => return vec![Effect::Quit],
-            _ => {}
+            _ => return self.perform_known(action),
         }
         Vec::new()
     }

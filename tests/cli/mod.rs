@@ -2,6 +2,7 @@
 
 mod config;
 mod dump;
+mod export;
 mod help;
 mod input;
 mod output;

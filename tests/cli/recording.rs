@@ -118,3 +118,75 @@ fn two_recordings_are_compared() {
     assert_eq!(report["moved"].as_array().unwrap().is_empty(), other.code == 0);
     assert_eq!(stage.run(&["diff", "a.rec", "shop.yaml"]).code, 2);
 }
+
+const PACKING: &str = "apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}
+  plugins:
+    score:
+      disabled: [{name: '*'}]
+      enabled: [{name: NodeResourcesFit}]
+";
+
+/// Two nodes of different sizes and a few pods.
+fn two_nodes() -> String {
+    use crate::support::world::{node, pod};
+    let pods: String = (0..3).map(|n| pod(&format!("web-{n}"), "1", "", "")).collect();
+    node("big", "16") + &node("small", "4") + &pods
+}
+
+#[test]
+fn a_recording_is_compared_with_what_another_configuration_makes_of_it() {
+    let stage = Stage::with(&[("two.yaml", &two_nodes()), ("packing.yaml", PACKING)]);
+    stage.run(&["run", "-f", "two.yaml", "--record", "a.rec"]);
+    let done = stage.run(&["diff", "--config", "packing.yaml", "a.rec"]);
+    assert_eq!(done.code, 1, "{done:?}");
+    for line in [
+        "default/web-0\n  A: big after",
+        "  B: small after",
+        "     attempt 1: the highest total\n     big: ",
+        " points against ",
+        "(NodeResourcesFit -",
+        "\nnode: pods, cpu, memory asked for, A then B\n  big: 3 pods, 3000m, 0Mi | 0 pods, 0m, 0Mi\n",
+        "\nwaits A: 3 pods, median ",
+        "3 pods ended otherwise, 0 alike\n",
+    ] {
+        assert!(done.out.contains(line), "{line:?}: {}", done.out);
+    }
+    let json = stage.run(&["diff", "--config", "packing.yaml", "-o", "json", "--record", "b.rec", "a.rec"]);
+    let document: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(document["schema"], "schedscope.dev/diff/v1");
+    assert_eq!(document["moved"][0]["a"]["node"], "big");
+    assert!(document["moved"][0]["b"]["why"]["here"]["points"]["NodeResourcesFit"].is_i64());
+    assert_eq!(document["nodes"].as_array().map(Vec::len), Some(2));
+    assert_eq!(document["waits"]["b"]["pods"], 3);
+    // What was kept is a recording, and compared with the first one it says the same.
+    let check = stage.run(&["replay", "--check", "b.rec"]);
+    assert_eq!(check.code, 0, "{check:?}");
+    let again = stage.run(&["diff", "a.rec", "b.rec"]);
+    assert_eq!((again.code, again.out), (1, done.out));
+}
+
+#[test]
+fn the_own_configuration_makes_the_same_of_it() {
+    let stage = recorded("a.rec");
+    stage
+        .write("own.yaml", b"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n");
+    let done = stage.run(&["diff", "--config", "own.yaml", "a.rec"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.out.contains("0 pods ended otherwise"), "{done:?}");
+    for wrong in [
+        &["diff", "a.rec"][..],
+        &["diff", "--config", "own.yaml", "a.rec", "a.rec"],
+        &["diff", "--config", "nowhere.yaml", "a.rec"],
+        &["diff", "--record", "c.rec", "a.rec", "a.rec"],
+    ] {
+        let done = stage.run(wrong);
+        assert_eq!((done.code, &*done.out), (2, ""), "{wrong:?}: {done:?}");
+    }
+}

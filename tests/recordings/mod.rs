@@ -1,14 +1,21 @@
 //! Recordings: what is written is what is read, what is read decides the same, and damage is found.
 
+mod bundled;
 mod damage;
 mod diff;
+mod export;
+mod fuzz;
 mod golden;
+mod import;
+mod leaks;
+mod player;
 mod privacy;
 mod recorder;
 mod redaction;
 mod replay;
 mod round_trip;
 mod session;
+mod what_if;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};

@@ -10,7 +10,7 @@ use super::{Memory, checked, records};
 use crate::conformance::archive::read_packed;
 use crate::support::world::{node, pod, pod_of};
 
-fn redacted(bytes: &[u8]) -> (Vec<u8>, RedactReport) {
+pub fn redacted(bytes: &[u8]) -> (Vec<u8>, RedactReport) {
     let result = std::cell::RefCell::new(Memory::default());
     let mut begin = || {
         *result.borrow_mut() = Memory::default();

@@ -2,7 +2,7 @@
 
 use schedscope::api::manifest::{Source, load};
 use schedscope::api::{Duration, NamespacedName, Rng, Str};
-use schedscope::driver::recorder::{Recorder, RecorderOptions};
+use schedscope::driver::recorder::{Recorder, RecorderOptions, RecordingTap};
 use schedscope::driver::sandbox::api::SandboxApi;
 use schedscope::driver::sandbox::simulator::Simulator;
 use schedscope::driver::session::Edit;
@@ -16,17 +16,21 @@ use crate::support::world::START;
 
 /// A sandbox on a manifest, recorded into memory.
 pub fn recorded(manifest: &str, options: RecorderOptions) -> (Simulator, Recorder, Memory) {
+    let memory = Memory::default();
+    let header = header_of(&default_configuration());
+    let (recorder, tap) = Recorder::start(Box::new(memory.clone()), &header, options).unwrap();
+    (with_tap(manifest, tap), recorder, memory)
+}
+
+/// A sandbox on a manifest, that tells the tap what happens.
+pub fn with_tap(manifest: &str, tap: RecordingTap) -> Simulator {
     let config = default_configuration();
     let sources = [Source { name: "test".to_owned(), text: manifest.to_owned() }];
     let loaded = load(&sources).unwrap();
     let (api, _) = SandboxApi::from_manifests(loaded, &sources, START).unwrap();
     let profiles = build_profiles(&config.profiles, &in_tree_registry(), &config.gates).unwrap();
-    let memory = Memory::default();
-    let (recorder, tap) = Recorder::start(Box::new(memory.clone()), &header_of(&config), options).unwrap();
     let profiles = profiles.into_values().collect();
-    let simulator =
-        Simulator::recorded(profiles, SchedulerOptions::default(), api, START, Some(tap)).unwrap();
-    (simulator, recorder, memory)
+    Simulator::recorded(profiles, SchedulerOptions::default(), api, START, Some(tap)).unwrap()
 }
 
 /// A sandbox in which people and time do what they like, recorded until it has had so many inputs.

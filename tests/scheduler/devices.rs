@@ -255,3 +255,51 @@ fn no_device_is_held_twice_whatever_happens() {
         assert_eq!(held_twice(&simulator), [""; 0], "seed {seed}");
     }
 }
+
+#[test]
+fn a_binding_tells_which_devices_it_waits_for_and_until_when() {
+    let simulator = waiting();
+    let view = simulator.scheduler().view();
+    let wait = &view.binding[0].waits[0];
+    assert_eq!(wait.plugin, "DynamicResources");
+    assert_eq!(wait.what, ["device gpu.example.com/a/g0 to become example.com/ready"]);
+    // bindingTimeout is 600 s by default, and the plugin looks every five seconds.
+    let left = |at: Option<schedscope::api::Time>| at.map(|at| at.saturating_since(view.now));
+    assert_eq!(left(wait.until), Some(Duration::from_secs(600)));
+    assert_eq!(left(wait.next_look), Some(Duration::from_secs(5)));
+}
+
+#[test]
+fn a_cell_tells_of_each_device_what_keeps_it_from_the_claim() {
+    let devices = "{name: g0, attributes: {model: {string: big}}}, {name: g1, attributes: {model: {string: small}}}, \
+                   {name: g2, attributes: {model: {string: big}}, taints: [{key: broken, value: 'yes', effect: \
+                   NoSchedule}]}, {name: g3}";
+    let selector =
+        "selectors: [{cel: {expression: 'device.attributes[\"gpu.example.com\"].model == \"big\"'}}], ";
+    let wanting = claim("wanting", 1).replace("count:", &format!("{selector}count:"));
+    let manifest = node("a", "4") + CLASS + &slice("a", devices) + &claim("first", 1) + &wanting;
+    let mut simulator = sandbox(&(manifest + &pod_with("p1", "first") + &pod_with("p2", "wanting")));
+    assert!(simulator.step_cycle() && simulator.step_cycle());
+    let view = simulator.scheduler().view();
+    let trace = view.cycle.as_deref().unwrap();
+    assert_eq!(trace.pod_key().name.as_ref(), "p2");
+    let (pools, claims) = schedscope::explain::devices(&view, trace, &trace.nodes()[0]).unwrap();
+    assert_eq!((pools, claims.len()), (Vec::<String>::new(), 1));
+    let request = &claims[0].requests[0];
+    assert_eq!(request.headline, "Request r: 1 device of class gpu; 0 of 4 devices would do by itself.");
+    assert_eq!(request.selectors[0], ('a', "device.driver == \"gpu.example.com\" (class)".to_owned()));
+    let why: Vec<(&str, &str, String)> = request
+        .devices
+        .iter()
+        .map(|device| (device.device.as_str(), device.verdicts.as_str(), device.why_not.join("; ")))
+        .collect();
+    let expected = [
+        ("gpu.example.com/a/g0", "a true, b true", "claim default/first has it"),
+        ("gpu.example.com/a/g1", "a true, b false", "selector b says no"),
+        ("gpu.example.com/a/g2", "a true, b true", "taint broken=yes:NoSchedule is not tolerated"),
+        ("gpu.example.com/a/g3", "a true, b error", "selector b fails: no such key: model"),
+    ];
+    for ((device, verdicts, why), expected) in why.iter().zip(expected) {
+        assert_eq!((*device, *verdicts, why.as_str()), expected);
+    }
+}

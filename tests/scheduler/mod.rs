@@ -2,6 +2,8 @@
 
 mod attempts;
 mod binding;
+mod branches;
+mod breakpoints;
 mod controllers;
 mod determinism;
 mod devices;
@@ -10,5 +12,7 @@ mod gang;
 mod preemption;
 mod rewind;
 mod stepper;
+mod story;
 mod turns;
+mod waiting_binds;
 mod writes;

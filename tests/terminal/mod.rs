@@ -8,6 +8,7 @@ mod hostile;
 mod idle;
 mod input;
 mod panics;
+mod replay;
 mod sizes;
 mod steps;
 mod suspend;

@@ -103,7 +103,7 @@ fn session(config: Option<&str>) -> SessionHandle {
     let profiles: Vec<Framework> =
         config.profiles.iter().map(|profile| Framework::new(profile, &registry, &gates).unwrap()).collect();
     let options = SchedulerOptions { is_tracing: true, ..SchedulerOptions::default() };
-    spawn_sandbox(Simulator::new(profiles, options, api, START).unwrap(), Str::from("faulty")).unwrap()
+    spawn_sandbox(Simulator::new(profiles, options, api, START).unwrap(), Str::from("faulty"), None).unwrap()
 }
 
 /// The faulty consoles. Does nothing unless it was started by one of the tests below.

@@ -64,6 +64,7 @@ pub fn session(n: usize) -> SessionView {
         ..View::default()
     };
     SessionView {
+        known: Default::default(),
         moment: Default::default(),
         live: None,
         source: Str::from("sample"),
@@ -73,6 +74,9 @@ pub fn session(n: usize) -> SessionView {
         next_timeout: Some((Duration::from_secs(3), Str::from("flush"))),
         scheduler: Arc::new(view),
         notice: None,
+        debug: Default::default(),
+        branches: Default::default(),
+        comparison: None,
         failure: None,
     }
 }

@@ -4,4 +4,7 @@ mod bytes;
 pub mod console;
 pub mod fixture;
 mod harness;
+mod overlays;
 mod panes;
+mod stories;
+mod timeline;

@@ -1,5 +1,8 @@
 //! The documents of a text, each with its objects.
 //!
+//! An object without a kind that has lists of pods, nodes and so on is a snapshot of kube-scheduler-simulator
+//! (`ResourcesForSnap` in its simulator/snapshot/snapshot.go); its lists are read like typed lists.
+//!
 //! A text is cut at its `---` lines first, so that one bad document does not hide the others. A part that begins
 //! with `{` is read as JSON, and as YAML if it is not. Items of a list are read one at a time, so the values of a
 //! long dump are never all in memory.
@@ -24,7 +27,22 @@ pub(super) struct Document {
     /// How many objects of kinds that are not read, by `apiVersion/kind`.
     pub unknown: BTreeMap<String, usize>,
     pub problems: Vec<Wrong>,
+    /// Whether it brings a configuration of the scheduler with it, which is not read here.
+    pub has_configuration: bool,
 }
+
+/// The lists of a snapshot, with the API version and the kind of what they hold.
+const SNAPSHOT_LISTS: &[(&str, &str, &str)] = &[
+    ("pods", "v1", "Pod"),
+    ("nodes", "v1", "Node"),
+    ("pvs", "v1", "PersistentVolume"),
+    ("pvcs", "v1", "PersistentVolumeClaim"),
+    ("storageClasses", "storage.k8s.io/v1", "StorageClass"),
+    ("priorityClasses", "scheduling.k8s.io/v1", "PriorityClass"),
+    ("namespaces", "v1", "Namespace"),
+];
+/// The configuration in a snapshot.
+const SNAPSHOT_CONFIGURATION: &str = "schedulerConfig";
 
 /// An object that was read.
 pub(super) struct Found {
@@ -200,12 +218,20 @@ fn read_document<'a>(
     let mut listed = Document::default();
     let mut waiting = Vec::new();
     let mut has_items = false;
+    let mut snapshot = None;
     while !complete {
         let token = next(events, offset)?;
         offset = token.offset;
-        if token.event == Event::SeqStart && head.is_at("items") {
+        let is_list = token.event == Event::SeqStart;
+        if is_list && head.is_at("items") {
             has_items = true;
-            read_items(events, offset, head, item, anchors, &mut listed, &mut waiting)?;
+            let list = List { name: "items", default: item_type(&head.nodes, 0) };
+            read_items(events, offset, &list, item, anchors, &mut listed, &mut waiting)?;
+            head.feed(Token { event: Event::SeqStart, ..token.clone() }, anchors)?;
+            head.feed(Token { event: Event::SeqEnd, ..token }, anchors)?;
+        } else if is_list && let Some(list) = snapshot_list(head) {
+            let into = snapshot.get_or_insert_with(Document::default);
+            read_items(events, offset, &list, item, anchors, into, &mut waiting)?;
             head.feed(Token { event: Event::SeqStart, ..token.clone() }, anchors)?;
             head.feed(Token { event: Event::SeqEnd, ..token }, anchors)?;
         } else {
@@ -213,11 +239,19 @@ fn read_document<'a>(
         }
     }
     let kind = get_text(&head.nodes, 0, "kind").unwrap_or_default();
-    if has_items && kind.ends_with("List") {
+    let has_type = get(&head.nodes, 0, "kind").or_else(|| get(&head.nodes, 0, "apiVersion")).is_some();
+    if let Some(snapshot) = snapshot.filter(|_| !has_type) {
+        *document = snapshot;
+        document.has_configuration =
+            get(&head.nodes, 0, SNAPSHOT_CONFIGURATION).is_some_and(|at| !is_null(&head.nodes, at));
+        if let Some(problem) = &head.problem {
+            document.problems.push(wrong(problem, String::new()));
+        }
+    } else if has_items && kind.ends_with("List") {
         let default = item_type(&head.nodes, 0);
         for Waiting { nodes, problem, position } in &waiting {
             let at = Some(*position);
-            Reading { nodes, problem: problem.as_ref(), default: default.as_ref(), at }
+            Reading { nodes, problem: problem.as_ref(), default: default.as_ref(), list: "items", at }
                 .object(0, &mut listed);
         }
         if let Some(problem) = &head.problem {
@@ -225,10 +259,24 @@ fn read_document<'a>(
         }
         *document = listed;
     } else {
-        Reading { nodes: &head.nodes, problem: head.problem.as_ref(), default: None, at: None }
-            .object(0, document);
+        let problem = head.problem.as_ref();
+        Reading { nodes: &head.nodes, problem, default: None, list: "items", at: None }.object(0, document);
     }
     Ok(())
+}
+
+/// A list whose items are read one at a time.
+struct List {
+    /// The field that holds it.
+    name: &'static str,
+    /// API version and kind that hold where an item names none.
+    default: Option<(String, String)>,
+}
+
+/// The list of a snapshot that begins now.
+fn snapshot_list(head: &Builder<'_>) -> Option<List> {
+    let (name, version, kind) = SNAPSHOT_LISTS.iter().find(|(name, ..)| head.is_at(name))?;
+    Some(List { name, default: Some(((*version).to_owned(), (*kind).to_owned())) })
 }
 
 /// API version and kind of the items of a typed list, from what is known of the list.
@@ -240,13 +288,13 @@ fn item_type(nodes: &[Node<'_>], list: usize) -> Option<(String, String)> {
 fn read_items<'a>(
     events: &mut impl Events<'a>,
     offset: usize,
-    head: &Builder<'a>,
+    list: &List,
     item: &mut Builder<'a>,
     anchors: &mut Anchors<'a>,
     listed: &mut Document,
     waiting: &mut Vec<Waiting<'a>>,
 ) -> Result<(), Syntax> {
-    let default = item_type(&head.nodes, 0);
+    let List { name, default } = list;
     let mut offset = offset;
     for position in 0.. {
         let mut token = next(events, offset)?;
@@ -269,7 +317,8 @@ fn read_items<'a>(
             });
         } else {
             let problem = item.problem.as_ref();
-            Reading { nodes: &item.nodes, problem, default: default.as_ref(), at: Some(position) }
+            let at = Some(position);
+            Reading { nodes: &item.nodes, problem, default: default.as_ref(), list: name, at }
                 .object(0, listed);
         }
     }
@@ -286,6 +335,8 @@ struct Reading<'t, 'a> {
     problem: Option<&'t Problem>,
     /// API version and kind that hold where the object names none.
     default: Option<&'t (String, String)>,
+    /// The field that holds the list.
+    list: &'t str,
     /// The position in the list.
     at: Option<usize>,
 }
@@ -301,7 +352,7 @@ impl Reading<'_, '_> {
         let text =
             |key| metadata.and_then(|metadata| get_text(self.nodes, metadata, key)).unwrap_or_default();
         let name = match (text("namespace"), text("name")) {
-            (_, "") => self.at.map_or_else(String::new, |at| format!("items[{at}]")),
+            (_, "") => self.at.map_or_else(String::new, |at| format!("{}[{at}]", self.list)),
             ("", name) => name.to_owned(),
             (namespace, name) => format!("{namespace}/{name}"),
         };
@@ -381,8 +432,8 @@ impl Reading<'_, '_> {
         }
         let default = item_type(self.nodes, root);
         for (position, index) in items(self.nodes, list).enumerate() {
-            Reading { nodes: self.nodes, problem: None, default: default.as_ref(), at: Some(position) }
-                .object(index, into);
+            let (nodes, default, at) = (self.nodes, default.as_ref(), Some(position));
+            Reading { nodes, problem: None, default, list: "items", at }.object(index, into);
         }
         true
     }

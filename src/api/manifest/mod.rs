@@ -1,7 +1,7 @@
 //! Manifests and dumps as objects.
 //!
 //! Reads what `kubectl get -o yaml|json` writes and what people write by hand: multi-document YAML, `kind: List`,
-//! typed lists, JSON, several JSON values in a row. Kinds that the program does not read are counted. Every object
+//! typed lists, JSON, several JSON values in a row, snapshots of kube-scheduler-simulator. Kinds that the program does not read are counted. Every object
 //! that is wrong is told of, with file, document, field and place; nothing is loaded then. There is no I/O here, and
 //! no defaulting beyond the namespace: that is the work of admission.
 //!
@@ -160,6 +160,14 @@ pub fn load(sources: &[Source]) -> Result<Loaded, ManifestErrors> {
                     path: path_text(&problem.path),
                     reason: problem.reason,
                     place: Some(Place::find(&source.text, problem.offset)),
+                });
+            }
+            if document.has_configuration {
+                loaded.report.warn(|| {
+                    format!(
+                        "{}: its schedulerConfig is not read; `schedscope import` uses it, or give it with --config",
+                        source.name
+                    )
                 });
             }
             for (kind, count) in document.unknown {

@@ -215,7 +215,7 @@ impl Engine {
     }
 
     fn predict_failure(&mut self) {
-        let Some(trace) = self.scheduler.current_trace() else { return };
+        let Some(trace) = self.scheduler.newest_trace() else { return };
         let message = match &trace.outcome {
             CycleOutcome::Unschedulable { message, .. } | CycleOutcome::Error { message } => message,
             _ => return,

@@ -188,7 +188,7 @@ mod tests {
         let mut recorder = EventRecorder::new("host");
         let profile = Str::from("default-scheduler");
         let at = |secs: u64| Time::from_secs(1_000_000 + secs);
-        let mut say = |recorder: &mut EventRecorder, secs| {
+        let say = |recorder: &mut EventRecorder, secs| {
             recorder.record(&event("0/1 nodes are available"), &profile, None, None, at(secs))
         };
         let first = say(&mut recorder, 0).map(|write| (write.request.method, write.request.body));

@@ -17,7 +17,7 @@ use crate::api::{Kind, Str, Time};
 use crate::driver::rewind::Moment;
 use crate::driver::sandbox::simulator::ExtenderTransport;
 use crate::driver::session::{
-    Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
+    Known, Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
 };
 use crate::scheduler::effect::{Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
@@ -287,6 +287,19 @@ impl Live {
                 NoticeLevel::Error,
                 "a live cluster is not edited here; change it with kubectl, or fork it into a sandbox",
             ),
+            SessionCommand::Seek(_)
+            | SessionCommand::SeekAgain { .. }
+            | SessionCommand::Leave
+            | SessionCommand::Mark(_)
+            | SessionCommand::Note(_)
+            | SessionCommand::Record(_)
+            | SessionCommand::StopRecording
+            | SessionCommand::SaveLast(_) => {
+                self.say(NoticeLevel::Error, "a live session is not recorded yet");
+            }
+            SessionCommand::Compare(..) | SessionCommand::Debug(_) => {
+                self.say(NoticeLevel::Error, "breakpoints and branches are there in a sandbox only");
+            }
             SessionCommand::Back(_)
             | SessionCommand::ToEnd
             | SessionCommand::ToElapsed(_)
@@ -353,6 +366,10 @@ impl Live {
             next_timeout: scheduler.next_timeout_reason().map(|(at, what)| (at - now, what)),
             scheduler: Arc::new(scheduler.view()),
             moment: Moment::default(),
+            known: Known::default(),
+            debug: Arc::default(),
+            branches: Arc::default(),
+            comparison: None,
             live: Some(Arc::new(LiveView::new(&self.engine, &self.target))),
             notice: self.notice.clone(),
             failure: None,

@@ -222,7 +222,6 @@ impl Writer {
                     );
                     return Err(Refusal {
                         code: 409,
-                        reason: "Conflict".to_owned(),
                         message,
                         retry_after: None,
                     });

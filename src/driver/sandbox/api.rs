@@ -180,6 +180,15 @@ impl SandboxApi {
         if errors.is_empty() { Ok(api) } else { Err(AdmissionErrors { errors }) }
     }
 
+    /// A cluster that goes on from these objects as they are. Pods that are being deleted go at their time.
+    pub(super) fn resumed(objects: ObjectStore, now: Time) -> Self {
+        let version_of = |object: &Object| object.metadata().resource_version.parse().unwrap_or(0);
+        let version = objects.iter().map(|object| version_of(&object)).max().unwrap_or(0);
+        let due = |pod: &Arc<Pod>| Some((pod.metadata.deletion_timestamp?.max(now), pod.key()));
+        let terminating = objects.pods.values().filter_map(due).collect();
+        Self { objects, version, terminating, ..Self::default() }
+    }
+
     /// A cluster with the objects of manifests, and what was read.
     ///
     /// # Errors
@@ -484,6 +493,11 @@ impl SandboxApi {
             Some(old) => WatchEvent::Modified { old, new: object },
         };
         self.events.push(event);
+    }
+
+    /// Takes an object away at once, as when somebody else has seen to its end. False if it is not there.
+    pub fn take_away(&mut self, kind: Kind, key: &NamespacedName) -> bool {
+        self.remove(kind, key)
     }
 
     /// Takes an object away and tells of it. False if it is not there.

@@ -3,9 +3,12 @@
 //! The syntax of taints and labels is that of `kubectl taint` and `kubectl label`, as if `--overwrite` was given.
 //! Each deed answers with the sentence that kubectl prints, or says what is wrong and changes nothing.
 
+use std::collections::BTreeMap;
+
+use crate::api::label::{name_errors, namespace_errors};
 use crate::api::manifest::{ManifestErrors, Source, load};
 use crate::api::objects::{Node, Taint, TaintEffect};
-use crate::api::{Kind, NamespacedName, Str, Time};
+use crate::api::{Kind, NamespacedName, Object, Str, Time};
 
 use super::api::{ApiError, SandboxApi, not_found};
 
@@ -26,6 +29,23 @@ pub enum EditError {
     Syntax(String),
 }
 
+/// How many objects are named of those that a manifest has changed.
+const N_SAID: usize = 4;
+
+/// What the API server says of a name that no object can have.
+fn check_names(object: &Object) -> Result<(), EditError> {
+    let (kind, key) = (object.kind(), object.key());
+    let of_name = if kind == Kind::Namespace { namespace_errors(&key.name) } else { name_errors(&key.name) };
+    let of_namespace = if kind.is_namespaced() { namespace_errors(&key.namespace) } else { Vec::new() };
+    let invalid = |field: &str, value: &str, errors: Vec<String>| {
+        let error = errors.into_iter().next()?;
+        Some(format!("{kind} {:?} is invalid: {field}: Invalid value: {value:?}: {error}", key.name.as_ref()))
+    };
+    let wrong = invalid("metadata.name", &key.name, of_name)
+        .or_else(|| invalid("metadata.namespace", &key.namespace, of_namespace));
+    wrong.map_or(Ok(()), |wrong| Err(EditError::Syntax(wrong)))
+}
+
 impl SandboxApi {
     /// `kubectl apply -f`: adds or replaces the objects of a manifest, all or none.
     ///
@@ -38,12 +58,24 @@ impl SandboxApi {
         }
         let mut changed = self.clone();
         let mut said = Vec::new();
+        let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
         for object in loaded.objects {
+            check_names(&object)?;
             let label = format!("{}/{}", object.kind().as_str().to_lowercase(), object.key().name);
-            said.push(format!("{label} {}", changed.apply(object, now)?.as_str()));
+            let done = changed.apply(object, now)?.as_str();
+            *counts.entry(done).or_default() += 1;
+            if said.len() < N_SAID {
+                said.push(format!("{label} {done}"));
+            }
         }
         *self = changed;
-        Ok(said.join(", "))
+        let n_more = counts.values().sum::<usize>() - said.len();
+        let mut said = said.join(", ");
+        if n_more > 0 {
+            let counts: Vec<String> = counts.iter().map(|(done, count)| format!("{count} {done}")).collect();
+            said.push_str(&format!(" and {n_more} more; in all {}", counts.join(", ")));
+        }
+        Ok(said)
     }
 
     /// `kubectl delete pod`.
@@ -377,6 +409,54 @@ mod tests {
             "no objects that are read in editor"
         );
         assert_eq!(api, before);
+    }
+
+    #[test]
+    fn names_are_those_that_the_api_server_takes() {
+        let mut api = SandboxApi::default();
+        let pod = |namespace: &str, name: &str| {
+            format!(
+                "{{apiVersion: v1, kind: Pod, metadata: {{name: '{name}', namespace: '{namespace}'}}, spec: \
+                 {{containers: [{{name: c, image: i}}]}}}}"
+            )
+        };
+        let mut said = |namespace: &str, name: &str| {
+            api.apply_text("test", &pod(namespace, name), Time::ZERO).map_err(|error| error.to_string())
+        };
+        let error = said("default", "A_B").unwrap_err();
+        assert!(
+            error.starts_with(
+                "Pod \"A_B\" is invalid: metadata.name: Invalid value: \"A_B\": a lowercase RFC 1123 subdomain must \
+                 consist of lower case alphanumeric characters, '-' or '.'"
+            ),
+            "{error}"
+        );
+        let error = said("a", "b/c").unwrap_err();
+        assert!(
+            error.starts_with("Pod \"b/c\" is invalid: metadata.name: Invalid value: \"b/c\""),
+            "{error}"
+        );
+        let error = said("a.b", "c").unwrap_err();
+        assert!(
+            error.starts_with(
+                "Pod \"c\" is invalid: metadata.namespace: Invalid value: \"a.b\": a lowercase RFC 1123 label must"
+            ),
+            "{error}"
+        );
+        assert_eq!(said("default", "web.example-1").as_deref(), Ok("pod/web.example-1 created"));
+        let long = "x".repeat(254);
+        assert!(said("default", &long).unwrap_err().ends_with("must be no more than 253 bytes"));
+    }
+
+    #[test]
+    fn many_objects_are_counted_and_the_first_named() {
+        let mut api = SandboxApi::default();
+        let node = |n: usize| format!("{{apiVersion: v1, kind: Node, metadata: {{name: n-{n}}}}}\n---\n");
+        let many: String = (0..1_000).map(node).collect();
+        assert_eq!(
+            api.apply_text("test", &many, Time::ZERO).unwrap(),
+            "node/n-0 created, node/n-1 created, node/n-2 created, node/n-3 created and 996 more; in all 1000 created"
+        );
     }
 
     #[test]

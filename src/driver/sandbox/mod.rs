@@ -5,11 +5,14 @@
 
 pub mod admission;
 pub mod api;
+mod configuration;
 pub mod controllers;
 pub mod deletion;
 pub mod disk_defaults;
 pub mod edits;
+mod following;
 pub mod ops;
+pub mod record;
 pub mod sample;
 pub mod simulator;
 pub mod storage_defaults;

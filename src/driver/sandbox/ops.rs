@@ -1,9 +1,13 @@
 //! What a person does with a sandbox, as operations of a [`Machine`]: so a sandbox can be taken back.
 
+use std::sync::Arc;
+
 use crate::api::{Kind, NamespacedName, Time};
 use crate::driver::history::{Done, Machine};
+use crate::driver::replay::chunk::{Chunk, Lead};
 use crate::driver::session::Edit;
 use crate::framework::extender::ExtenderAnswer;
+use crate::scheduler::view::CycleSummary;
 
 use super::simulator::{Notes, Simulator};
 
@@ -20,17 +24,43 @@ pub enum SimulatorOp {
     TimeTo(Time),
     /// The cluster changes.
     Edit(Edit),
+    /// What was recorded happens again.
+    Recorded(Arc<Chunk>),
+    /// The recording is left: from here on it is a sandbox.
+    Leave,
 }
 
 impl SimulatorOp {
     /// Whether it is a step of the scheduler.
-    pub const fn is_step(&self) -> bool {
-        matches!(self, Self::StepPhase | Self::StepCycle)
+    pub fn is_step(&self) -> bool {
+        match self {
+            Self::StepPhase | Self::StepCycle => true,
+            Self::Recorded(chunk) => chunk.is_step(),
+            Self::NextTimeout | Self::TimeTo(_) | Self::Edit(_) | Self::Leave => false,
+        }
+    }
+
+    /// Whether it is an attempt, or the rest of one, in one go.
+    pub fn is_cycle(&self) -> bool {
+        match self {
+            Self::StepCycle => true,
+            Self::Recorded(chunk) => chunk.lead == Lead::Cycle,
+            _ => false,
+        }
+    }
+
+    /// Whether nothing but the clock moves by it.
+    pub fn is_time_alone(&self) -> bool {
+        match self {
+            Self::TimeTo(_) => true,
+            Self::Recorded(chunk) => chunk.lead == Lead::Timeout && chunk.inputs().count() == 1,
+            _ => false,
+        }
     }
 }
 
 /// What an operation has come to, so that it can be found again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct SimulatorFact {
     /// The time behind it.
     pub at: Time,
@@ -44,6 +74,8 @@ pub struct SimulatorFact {
     pub failed: u64,
     /// Whether an attempt is under way behind it.
     pub is_in_cycle: bool,
+    /// The attempt that has ended in it last, if one has.
+    pub attempt: Option<Arc<CycleSummary>>,
     /// The objects that it has changed.
     pub changed: Box<[(Kind, NamespacedName)]>,
 }
@@ -86,6 +118,10 @@ impl Machine for Simulator {
         // What is done again is in the recording already.
         self.set_recording(outside.is_none());
         self.notes = Some(Notes { known_answers, ..Notes::default() });
+        let n_attempts = self.scheduler().n_outcomes();
+        if !matches!(op, SimulatorOp::Recorded(_)) {
+            self.leave_recording();
+        }
         let said = match op {
             SimulatorOp::StepPhase => SimulatorSaid::Moved(self.step_phase()),
             SimulatorOp::StepCycle => SimulatorSaid::Moved(self.step_cycle()),
@@ -95,8 +131,14 @@ impl Machine for Simulator {
                 SimulatorSaid::Moved(true)
             }
             SimulatorOp::Edit(edit) => SimulatorSaid::Edited(self.edit(edit)),
+            SimulatorOp::Recorded(chunk) => {
+                self.follow(chunk);
+                SimulatorSaid::Moved(true)
+            }
+            SimulatorOp::Leave => SimulatorSaid::Moved(true),
         };
         let notes = self.notes.take().unwrap_or_default();
+        self.last_events = notes.events;
         if let Some(outside) = outside {
             self.set_recorded_behind(outside.recorded);
         }
@@ -108,9 +150,23 @@ impl Machine for Simulator {
             preempted: counts.preempted,
             failed: counts.failed,
             is_in_cycle: self.scheduler().is_in_cycle(),
+            attempt: self.scheduler().last_attempt_after(n_attempts).map(Arc::new),
             changed: notes.changed.into(),
         };
         let outside = SimulatorOutside { answers: notes.answers.into(), recorded: self.recorded_behind() };
         Done { outside, fact, said }
+    }
+
+    fn set_lean(&mut self, is_lean: bool) {
+        self.scheduler_mut().set_lean(is_lean);
+    }
+
+    fn is_seen(op: &SimulatorOp) -> bool {
+        op.is_step()
+    }
+
+    fn estimated_bytes(&self) -> usize {
+        // The API's table stands beside the scheduler's; in a replay there is none.
+        self.scheduler().estimated_bytes() + self.api().objects().len() * 64
     }
 }

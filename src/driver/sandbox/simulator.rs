@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
 use crate::driver::recorder::{RecorderStats, RecordingTap};
 use crate::driver::session::Edit;
+use crate::driver::tap::TooLong;
 use crate::framework::Framework;
 use crate::framework::extender::{ExtenderAnswer, ExtenderCall};
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectKind};
@@ -17,9 +18,10 @@ use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 
 use super::api::{ApiError, SandboxApi, WatchEvent};
 use super::controllers::{Controllers, Journal};
+use super::following::Following;
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
-const TICK: Duration = Duration::from_micros(1);
+pub(in crate::driver) const TICK: Duration = Duration::from_micros(1);
 
 /// How calls to extenders are made.
 pub trait ExtenderTransport: std::fmt::Debug + Send + Sync {
@@ -40,17 +42,21 @@ impl ExtenderTransport for NoTransport {
 /// A simulated cluster with its scheduler.
 #[derive(Clone, Debug)]
 pub struct Simulator {
-    scheduler: Scheduler,
-    api: SandboxApi,
-    now: Time,
+    pub(super) scheduler: Scheduler,
+    pub(super) api: SandboxApi,
+    pub(super) now: Time,
     start: Time,
     /// Deeds that the core has asked for and that are not done.
-    effects: VecDeque<Effect>,
+    pub(super) effects: VecDeque<Effect>,
     transport: Arc<dyn ExtenderTransport>,
     /// Absent where only the scheduler acts.
-    controllers: Option<Controllers>,
+    pub(super) controllers: Option<Controllers>,
+    /// Present while a recording is followed.
+    pub(super) following: Option<Following>,
     /// Notes about the operation under way, if somebody wants them.
     pub(super) notes: Option<Notes>,
+    /// What the watches have reported while the last operation was done.
+    pub(super) last_events: Vec<WatchEvent>,
     recording: Tap,
 }
 
@@ -85,6 +91,8 @@ pub(super) struct Notes {
     pub known_answers: VecDeque<ExtenderAnswer>,
     /// The objects that have changed.
     pub changed: Vec<(Kind, NamespacedName)>,
+    /// How.
+    pub events: Vec<WatchEvent>,
 }
 
 impl Simulator {
@@ -128,7 +136,9 @@ impl Simulator {
             effects,
             transport,
             controllers: None,
+            following: None,
             notes: None,
+            last_events: Vec::new(),
             recording: Tap {
                 shared: recording.map(|tap| Arc::new(Mutex::new(tap))),
                 is_active: true,
@@ -144,6 +154,23 @@ impl Simulator {
         }
         simulator.settle();
         Ok(simulator)
+    }
+
+    /// A scheduler whose inputs come from a recording, for now.
+    pub(super) fn without_cluster(scheduler: Scheduler, start: Time, following: Following) -> Self {
+        Self {
+            scheduler,
+            api: SandboxApi::default(),
+            now: start,
+            start,
+            effects: VecDeque::new(),
+            transport: Arc::new(NoTransport),
+            controllers: None,
+            following: Some(following),
+            notes: None,
+            last_events: Vec::new(),
+            recording: Tap::default(),
+        }
     }
 
     /// The same with extenders called by `transport`.
@@ -185,6 +212,16 @@ impl Simulator {
     /// Simulated time.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// What the watches have reported while the last operation was done.
+    pub fn last_events(&self) -> &[WatchEvent] {
+        &self.last_events
+    }
+
+    /// What was reported is of no interest any more.
+    pub(in crate::driver) fn forget_events(&mut self) {
+        self.last_events.clear();
     }
 
     /// When simulated time began.
@@ -275,7 +312,37 @@ impl Simulator {
 
     /// What the recorder has done so far, and what went wrong, if there is a recording.
     pub fn recording_state(&self) -> Option<(RecorderStats, Option<String>)> {
-        self.recording.lock().map(|tap| (tap.stats(), tap.failure()))
+        let tap = self.recording.lock().filter(|tap| tap.is_writing())?;
+        Some((tap.stats(), tap.failure()))
+    }
+
+    /// Whether what happened is kept, so that it can be recorded later.
+    pub fn has_tap(&self) -> bool {
+        self.recording.shared.is_some()
+    }
+
+    /// Records from the session's start on: what has happened, and everything from now on.
+    ///
+    /// # Errors
+    /// If what has happened is no longer kept.
+    pub fn begin_recording(&mut self, to: RecordingTap) -> Result<(), TooLong> {
+        self.recording.lock().ok_or(TooLong)?.begin(to)
+    }
+
+    /// Ends the recording; another may be begun.
+    pub fn stop_recording(&mut self, reason: &str) {
+        if let Some(mut tap) = self.recording.lock() {
+            tap.stop(self.recording.behind, &self.scheduler, reason);
+        }
+    }
+
+    /// Records what has happened since the session's start, and nothing that happens later.
+    ///
+    /// # Errors
+    /// If it is no longer kept.
+    pub fn save_recording(&self, to: RecordingTap, reason: &str) -> Result<(), TooLong> {
+        let tap = self.recording.lock().ok_or(TooLong)?;
+        tap.save(to, self.recording.behind, &self.scheduler, reason)
     }
 
     /// Ends the recording, if there is one, with a last look at the scheduler.
@@ -332,6 +399,27 @@ impl Simulator {
         }
     }
 
+    /// Moves time forward to `to` for what is about to happen then, with a stop wherever something happens by itself
+    /// before.
+    pub fn let_clock_go_to(&mut self, to: Time) {
+        while self.next_timeout().is_some_and(|(at, _)| at < to) && self.now < to {
+            self.go_to_next_timeout();
+        }
+        self.now = self.now.max(to);
+    }
+
+    /// Does what the present time asks for.
+    pub fn time_out(&mut self) {
+        self.let_time_pass();
+    }
+
+    /// Changes the cluster as somebody else did, at the present time.
+    pub fn change_now<R>(&mut self, change: impl FnOnce(&mut SandboxApi, Time) -> R) -> R {
+        let changed = change(&mut self.api, self.now);
+        self.settle();
+        changed
+    }
+
     fn let_time_pass(&mut self) {
         self.api.advance(self.now);
         if let Some(controllers) = &mut self.controllers {
@@ -360,6 +448,8 @@ impl Simulator {
                     Err(error) => Err(error.to_string()),
                 };
             }
+            Edit::Weight { plugin, weight } => return self.set_weight(plugin, *weight),
+            Edit::Configure { source, text } => return self.configure(source, text),
             Edit::DeleteNode(node) => api.delete_node(node),
             Edit::Cordon(node) => api.cordon(node),
             Edit::Uncordon(node) => api.uncordon(node),
@@ -372,8 +462,16 @@ impl Simulator {
         said.map_err(|error| error.to_string())
     }
 
+    /// Changes the cluster, then carries out everything that follows from it.
+    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut SandboxApi, Time) -> T) -> T {
+        self.now += TICK;
+        let outcome = change(&mut self.api, self.now);
+        self.settle();
+        outcome
+    }
+
     /// Reports changes to the core and does its deeds until there is neither.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         loop {
             self.deliver_events();
             if let Some(controllers) = &mut self.controllers {
@@ -398,6 +496,7 @@ impl Simulator {
         for event in self.api.take_events() {
             if let Some(notes) = &mut self.notes {
                 notes.changed.push((event.object().kind(), event.object().key()));
+                notes.events.push(event.clone());
             }
             if let Some(controllers) = &mut self.controllers {
                 controllers.observe(&event);

@@ -310,8 +310,8 @@ impl Binder<'_> {
     /// The claim is allocated, and the pod may use it.
     fn reserved(&mut self, claim: Arc<ResourceClaim>) -> Next {
         if !self.is_special() {
-            let _ = self.assume(&claim);
-            self.finish(claim);
+            let is_assumed = self.assume(&claim).is_ok();
+            self.finish(claim, is_assumed);
             return self.next_claim();
         }
         self.data.claims.set(self.data.binding.index, Arc::clone(&claim));
@@ -345,16 +345,17 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// The work on a claim has ended: its allocation is not in flight any more.
-    fn finish(&mut self, claim: Arc<ResourceClaim>) {
-        self.remove_in_flight();
+    /// The work on a claim has ended: its allocation is not in flight any more, unless other pods share it.
+    fn finish(&mut self, claim: Arc<ResourceClaim>, is_assumed: bool) {
+        self.remove_in_flight(is_assumed);
         self.data.claims.set(self.data.binding.index, claim);
     }
 
-    fn remove_in_flight(&self) {
+    fn remove_in_flight(&self, is_assumed: bool) {
         if self.allocation().is_some() {
             let uid = &self.data.binding.uid;
-            self.handle.change_state(|devices: &mut DeviceState| devices.claims.remove_in_flight(uid));
+            self.handle
+                .change_state(|devices: &mut DeviceState| devices.claims.remove_in_flight(uid, is_assumed));
         }
     }
 
@@ -363,7 +364,7 @@ impl Binder<'_> {
         match self.claim().filter(|claim| self.is_special() && !is_in_memory(claim)) {
             Some(claim) if claim.metadata.uid != self.data.binding.uid => self.appear(claim, Some(error)),
             _ => {
-                self.remove_in_flight();
+                self.remove_in_flight(false);
                 Next::End(Status::error(error))
             }
         }
@@ -413,7 +414,7 @@ impl Binder<'_> {
             let next = now.saturating_add(VISIBLE_INTERVAL).min(until);
             return Next::Wait(Step::Visible { claim, until, next, error }, next);
         }
-        self.finish(claim);
+        self.finish(claim, false);
         match error {
             Some(error) => Next::End(Status::error(error)),
             None => self.next_claim(),

@@ -3,24 +3,18 @@
 //! Decides nothing. It looks at each device by itself: whether a combination of devices satisfies constraints, counters
 //! and the other requests is what the search finds out.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::allocator::capacity::has_capacity_left;
 use super::allocator::request::Request;
-use super::allocator::{Allocator, Features, Pool, is_repelled, steps_within};
+use super::allocator::{Allocator, Pool, is_repelled};
 use super::binding_conditions;
-use super::claim_store::pod_claims;
 use super::extended_resources;
 use super::state::{self, StateData};
 use crate::api::objects::{Device, DeviceTaint, Node, Pod, ResourceClaim};
-use crate::api::{Duration, NamespacedName, Quantity, Str, Time};
-use crate::config::{FeatureGates, Gate};
-use crate::framework::device_cel::{self, SelectorCache};
-use crate::framework::{CycleState, Handle, NodeInfo};
-use crate::plugins::helper::devices::{
-    AllocatedState, DeviceId, DeviceState, IndexedSlice, PoolId, device_matches,
-};
+use crate::api::{NamespacedName, Quantity, Str, Time};
+use crate::framework::{CycleState, NodeInfo};
+use crate::plugins::helper::devices::{AllocatedState, DeviceId, IndexedSlice, PoolId, device_matches};
 
 /// The devices of a node as the claims of a pod see them.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,11 +54,7 @@ pub enum AllocationEvidence {
         devices: Vec<DeviceId>,
         /// Whether they can be used on the node.
         is_available: bool,
-        /// Whether it is assumed to be so and no watch has reported it yet.
-        is_assumed: bool,
     },
-    /// Another attempt is about to write its allocation.
-    InFlight,
     /// Devices are to be found.
     Needed,
 }
@@ -95,6 +85,8 @@ pub struct DeviceEvidence {
     pub is_on_node: bool,
     /// The claims that have it, or a share of it.
     pub holders: Vec<NamespacedName>,
+    /// Whether a claim has all of it.
+    pub is_taken: bool,
     /// The taint that keeps it away, as `key=value:effect`.
     pub taint: Option<String>,
     /// What it would take from counters, and what is left of them.
@@ -129,20 +121,21 @@ pub struct CounterEvidence {
     pub left: Quantity,
 }
 
-/// What the claims of a pod find on a node.
+/// What the claims of a pod find on a node, by what the plugin keeps during the attempt; absent if PreFilter has not got
+/// to it or the pod has no claims. `holders` tells which claims have a device.
 ///
 /// # Errors
-/// Why the claims cannot be looked at: one is missing, or a node selector of a slice cannot be read.
+/// Why the claims cannot be looked at: a node selector of a slice cannot be read.
 pub fn explain(
-    gates: &FeatureGates,
-    handle: &Handle<'_>,
+    state: &CycleState,
     pod: &Pod,
     node_info: &NodeInfo,
-) -> Result<DevicesEvidence, String> {
-    let Some(node) = node_info.node() else { return Err("the node is gone".to_owned()) };
-    let found = handle
-        .state(|devices: &DeviceState| Explainer::new(gates, handle, devices, node).explain(pod, node_info));
-    found.unwrap_or_else(|| Err("no plugin keeps the state of devices".to_owned()))
+    holders: impl Fn(&DeviceId) -> Vec<NamespacedName>,
+) -> Option<Result<DevicesEvidence, String>> {
+    let data = state::read(state).ok().filter(|data| !data.claims.is_empty())?;
+    let node = node_info.node()?;
+    let explainer = Explainer { data, node, holders };
+    Some(explainer.explain(pod, node_info))
 }
 
 /// A pod in PreBind that waits for its devices (KEP-5007).
@@ -182,56 +175,35 @@ pub fn device_wait(state: &CycleState) -> Option<DeviceWait> {
     Some(DeviceWait { until, next_look, devices })
 }
 
-struct Explainer<'a> {
-    handle: &'a Handle<'a>,
-    devices: &'a DeviceState,
-    node: &'a Node,
-    allocator: Allocator,
-    holders: BTreeMap<DeviceId, Vec<NamespacedName>>,
+/// Where a device stands.
+#[derive(Clone, Copy)]
+struct DevicePlace<'a> {
+    pool: &'a Pool<'a>,
+    slice: &'a IndexedSlice,
+    index: usize,
+    device: &'a Device,
 }
 
-impl<'a> Explainer<'a> {
-    fn new(gates: &FeatureGates, handle: &'a Handle<'a>, devices: &'a DeviceState, node: &'a Node) -> Self {
-        let selectors = SelectorCache::new(device_cel::Features {
-            consumable_capacity: gates.is_enabled(Gate::DRAConsumableCapacity),
-            list_type_attributes: gates.is_enabled(Gate::DRAListTypeAttributes),
-        });
-        let allocator = Allocator {
-            features: Features::new(gates),
-            allocated: devices.claims.allocated_state(),
-            slices: Arc::clone(&devices.slices),
-            classes: Arc::clone(&devices.classes),
-            selectors,
-            max_steps: steps_within(Duration::ZERO),
-        };
-        let mut holders: BTreeMap<DeviceId, Vec<NamespacedName>> = BTreeMap::new();
-        let known = handle.objects.resource_claims.keys();
-        let known = known.filter_map(|key| devices.claims.get(handle.objects, key));
-        let in_flight = devices.claims.in_flight().map(|(_, claim)| claim);
-        for claim in known.chain(in_flight) {
-            let results = claim.status.allocation.iter().flat_map(|allocation| &allocation.devices.results);
-            for result in results.filter(|result| result.admin_access != Some(true)) {
-                let of_device = holders.entry(DeviceId::of(result)).or_default();
-                if !of_device.contains(&claim.metadata.key()) {
-                    of_device.push(claim.metadata.key());
-                }
-            }
-        }
-        Self { handle, devices, node, allocator, holders }
-    }
+struct Explainer<'a, H> {
+    data: &'a StateData,
+    node: &'a Node,
+    holders: H,
+}
 
+impl<H: Fn(&DeviceId) -> Vec<NamespacedName>> Explainer<'_, H> {
     fn explain(&self, pod: &Pod, node_info: &NodeInfo) -> Result<DevicesEvidence, String> {
-        let of_user = pod_claims(&self.devices.claims, self.handle.objects, pod)?;
-        let mut claims: Vec<Arc<ResourceClaim>> = of_user.into_iter().map(|(_, claim)| claim).collect();
-        if let Some((special, scalars)) =
-            extended_resources::claim_of_pod(self.devices, self.handle.objects, pod)
+        let data = self.data;
+        let mut claims: Vec<Arc<ResourceClaim>> = data.claims.of_user().to_vec();
+        if data.claims.special().is_some()
+            && let Ok(Some((claim, _))) = extended_resources::claim_on_node(data, pod, node_info)
         {
-            let data = StateData::for_special(special, scalars, Arc::clone(&self.devices.extended_resources));
-            if let Ok(Some((claim, _))) = extended_resources::claim_on_node(&data, pod, node_info) {
-                claims.push(claim);
-            }
+            claims.push(claim);
         }
-        let pools = self.allocator.pools(self.node).map_err(|error| error.to_string())?;
+        // Without an allocator all claims have their devices.
+        let pools = match &data.allocator {
+            Some(allocator) => allocator.pools(self.node).map_err(|error| error.to_string())?,
+            None => Vec::new(),
+        };
         let of_pool = |pool: &Pool<'_>| PoolEvidence { id: pool.id.clone(), problem: problem(pool) };
         Ok(DevicesEvidence {
             pools: pools.iter().map(of_pool).collect(),
@@ -240,7 +212,6 @@ impl<'a> Explainer<'a> {
     }
 
     fn claim(&self, claim: &ResourceClaim, pools: &[Pool<'_>]) -> ClaimEvidence {
-        let key = claim.metadata.key();
         let allocation = match &claim.status.allocation {
             Some(allocation) => AllocationEvidence::Allocated {
                 devices: allocation.devices.results.iter().map(DeviceId::of).collect(),
@@ -248,33 +219,29 @@ impl<'a> Explainer<'a> {
                     let selector = crate::api::node_selector::NodeSelector::new(selector, "");
                     selector.is_ok_and(|selector| selector.matches(self.node))
                 }),
-                is_assumed: self.devices.claims.assumed().any(|assumed| assumed.metadata.key() == key),
             },
-            None if self.devices.claims.pending_allocation(&claim.metadata.uid).is_some() => {
-                AllocationEvidence::InFlight
-            }
             None => AllocationEvidence::Needed,
         };
         let is_needed = allocation == AllocationEvidence::Needed;
         let requests = claim.spec.devices.requests.iter().filter(|_| is_needed);
         let requests = requests.flat_map(Request::alternatives);
-        ClaimEvidence {
-            claim: key,
-            allocation,
-            requests: requests.map(|request| self.request(&request, pools)).collect(),
-        }
+        let allocator = self.data.allocator.as_deref();
+        let requests =
+            requests.filter_map(|request| Some(self.request(allocator?, &request, pools))).collect();
+        ClaimEvidence { claim: claim.metadata.key(), allocation, requests }
     }
 
-    fn request(&self, request: &Request<'_>, pools: &[Pool<'_>]) -> RequestEvidence {
+    fn request(&self, allocator: &Allocator, request: &Request<'_>, pools: &[Pool<'_>]) -> RequestEvidence {
         let mut devices = Vec::new();
         for pool in pools.iter().filter(|pool| pool.is_usable()) {
-            let counters = pool.available_counters(&self.allocator.allocated);
+            let counters = pool.available_counters(&allocator.allocated);
             for slice in pool.device_slices() {
                 for (index, device) in slice.slice.spec.devices.iter().enumerate() {
                     let left = |set: &str, counter: &str| {
                         counters.get(set).and_then(|counters| counters.get(counter)).copied()
                     };
-                    devices.push(self.device(request, pool, slice, index, device, left));
+                    let place = DevicePlace { pool, slice, index, device };
+                    devices.push(self.device(allocator, request, place, left));
                 }
             }
         }
@@ -289,18 +256,16 @@ impl<'a> Explainer<'a> {
 
     fn device(
         &self,
+        allocator: &Allocator,
         request: &Request<'_>,
-        pool: &Pool<'_>,
-        slice: &IndexedSlice,
-        index: usize,
-        device: &Device,
+        DevicePlace { pool, slice, index, device }: DevicePlace<'_>,
         left: impl Fn(&str, &str) -> Option<Quantity>,
     ) -> DeviceEvidence {
         let id = DeviceId { pool: pool.id.clone(), device: device.name.clone() };
-        let selectors = self.selectors(request, slice, index);
+        let selectors = selectors(allocator, request, slice, index);
         let is_per_device = slice.slice.spec.per_device_node_selection == Some(true);
         let is_on_node = !is_per_device || device_matches(self.node, device).unwrap_or(false);
-        let features = self.allocator.features;
+        let features = allocator.features;
         let taint = if features.device_taints { repelling(&device.taints, request) } else { None };
         let counters: Vec<CounterEvidence> = device
             .consumes_counters
@@ -315,7 +280,7 @@ impl<'a> Explainer<'a> {
                 left: left(set, counter).unwrap_or(Quantity::ZERO),
             })
             .collect();
-        let AllocatedState { by_claims, in_flight } = &self.allocator.allocated;
+        let AllocatedState { by_claims, in_flight } = &allocator.allocated;
         let in_use = [by_claims.pool(&pool.id), in_flight.pool(&pool.id)];
         let consumed = in_use.map(|of_pool| of_pool?.capacity.get(&device.name));
         let has_capacity =
@@ -328,26 +293,41 @@ impl<'a> Explainer<'a> {
             && taint.is_none()
             && has_capacity
             && counters.iter().all(|counter| counter.left >= counter.needed);
-        let holders = self.holders.get(&id).cloned().unwrap_or_default();
-        DeviceEvidence { id, selectors, is_on_node, holders, taint, counters, has_capacity, is_usable }
+        let holders = (self.holders)(&id);
+        DeviceEvidence {
+            id,
+            selectors,
+            is_on_node,
+            holders,
+            is_taken: !is_free,
+            taint,
+            counters,
+            has_capacity,
+            is_usable,
+        }
     }
+}
 
-    fn selectors(&self, request: &Request<'_>, slice: &IndexedSlice, index: usize) -> Vec<SelectorEvidence> {
-        let class = self.devices.classes.get(request.class);
-        let of_class = class.iter().flat_map(|class| &class.spec.selectors).map(|selector| (selector, true));
-        let of_request = request.selectors.iter().map(|selector| (selector, false));
-        of_class
-            .chain(of_request)
-            .filter_map(|(selector, is_of_class)| {
-                let expression = selector.cel.as_ref()?.expression.clone();
-                let compiled = self.allocator.selectors.get_or_compile(&expression);
-                let verdict = compiled
-                    .map_err(|error| error.to_string())
-                    .and_then(|selector| slice.matches(index, &selector).map_err(|error| error.to_string()));
-                Some(SelectorEvidence { expression, is_of_class, verdict })
-            })
-            .collect()
-    }
+fn selectors(
+    allocator: &Allocator,
+    request: &Request<'_>,
+    slice: &IndexedSlice,
+    index: usize,
+) -> Vec<SelectorEvidence> {
+    let class = allocator.classes.get(request.class);
+    let of_class = class.iter().flat_map(|class| &class.spec.selectors).map(|selector| (selector, true));
+    let of_request = request.selectors.iter().map(|selector| (selector, false));
+    of_class
+        .chain(of_request)
+        .filter_map(|(selector, is_of_class)| {
+            let expression = selector.cel.as_ref()?.expression.clone();
+            let compiled = allocator.selectors.get_or_compile(&expression);
+            let verdict = compiled
+                .map_err(|error| error.to_string())
+                .and_then(|selector| slice.matches(index, &selector).map_err(|error| error.to_string()));
+            Some(SelectorEvidence { expression, is_of_class, verdict })
+        })
+        .collect()
 }
 
 fn problem(pool: &Pool<'_>) -> Option<String> {

@@ -29,7 +29,8 @@ impl PreFilterPlugin for DynamicResources {
         pod: &PodInfo,
         _: &[Arc<NodeInfo>],
     ) -> (Option<PreFilterResult>, Status) {
-        let found = handle.state(|devices: &DeviceState| self.find_claims(handle, devices, &pod.pod));
+        let cycle = state.pod_group_cycle;
+        let found = handle.state(|devices: &DeviceState| self.find_claims(handle, devices, &pod.pod, cycle));
         let (data, status) = match found.unwrap_or_else(|| Ok(StateData::default())) {
             Ok(data) if data.claims.is_empty() => (data, Status::skip()),
             Ok(data) => (data, Status::SUCCESS),
@@ -48,6 +49,7 @@ impl DynamicResources {
         handle: &Handle<'_>,
         devices: &DeviceState,
         pod: &Pod,
+        pod_group_cycle: Option<u64>,
     ) -> Result<StateData, Status> {
         let of_user = pod_claims(&devices.claims, handle.objects, pod).map_err(Status::unresolvable)?;
         let of_user = of_user.into_iter().map(|(_, claim)| claim).collect();
@@ -68,7 +70,13 @@ impl DynamicResources {
                         information.available_on_nodes = Some(selector);
                     }
                 }
-                None => self.check_unallocated(devices, claim, claims.is_special(index))?,
+                None => {
+                    let shared = devices.claims.shared_allocation(&claim.metadata.uid, pod_group_cycle);
+                    information.shared = shared.cloned();
+                    if information.shared.is_none() {
+                        self.check_unallocated(devices, claim, claims.is_special(index))?;
+                    }
+                }
             }
             data.information.push(information);
         }
@@ -207,23 +215,29 @@ impl DynamicResources {
     }
 }
 
-/// The allocations of the claims that need one.
+/// The allocations of the claims that need one: new ones, then those that are shared.
 fn allocate(
     allocator: &Allocator,
     data: &StateData,
     on_node: &NodeAllocation,
     node: &Arc<Node>,
 ) -> Result<Vec<AllocationResult>, Status> {
+    let shared = |index: usize| data.information.get(index)?.shared.as_ref();
     let claims: Vec<Arc<ResourceClaim>> = data
         .claims
         .to_allocate()
+        .filter(|(index, _)| shared(*index).is_none())
         .map(|(index, claim)| match &on_node.special {
             Some(special) if data.claims.is_special(index) => Arc::clone(special),
             _ => Arc::clone(claim),
         })
         .collect();
     match allocator.allocate(node, &claims) {
-        Ok(Some(results)) => Ok(results),
+        Ok(Some(mut results)) => {
+            // What is shared comes last, wherever its claim stands.
+            results.extend(data.claims.to_allocate().filter_map(|(index, _)| shared(index)).cloned());
+            Ok(results)
+        }
         Ok(None) => Err(Status::unresolvable("cannot allocate all claims")),
         Err(AllocateError::OnNode(reason)) => Err(Status::unresolvable(reason)),
         Err(error @ AllocateError::TimedOut) => Err(Status::error(format!("node {}: {error}", node.name()))),

@@ -56,15 +56,20 @@ pub struct DynamicResources {
     selectors: SelectorCache,
 }
 
+/// Gates, off by default, that would change what the plugin does and are refused.
+const NOT_SUPPORTED: [Gate; 2] = [Gate::DRADeviceTaintRules, Gate::DRAWorkloadResourceClaims];
+
 impl DynamicResources {
     /// The plugin with these arguments.
     ///
     /// # Errors
     /// A feature gate is on that the plugin would have to follow and does not.
     pub fn new(args: DynamicResourcesArgs, gates: &FeatureGates) -> Result<Self, String> {
-        let not_built = [Gate::DRADeviceTaintRules, Gate::DRAWorkloadResourceClaims];
-        if let Some(gate) = not_built.into_iter().find(|gate| gates.is_enabled(*gate)) {
-            return Err(format!("what the feature gate {gate} stands for is not built"));
+        let refused = NOT_SUPPORTED.iter().filter(|gate| gates.is_enabled(**gate));
+        let refused: Vec<String> = refused.map(ToString::to_string).collect();
+        if !refused.is_empty() {
+            let (names, off) = (refused.join(" and "), refused.join("=false,"));
+            return Err(format!("not supported: feature gate {names} (turn off with {off}=false)"));
         }
         let has_timeout = gates.is_enabled(Gate::DRASchedulerFilterTimeout);
         Ok(Self {

@@ -75,9 +75,11 @@ pub(super) fn check(
         find_device(slices, &result.pool, &result.device)
             .is_ok_and(|device| !device.node_allocatable_resource_mappings.is_empty())
     };
-    let claims: Vec<(&Arc<ResourceClaim>, &AllocationResult)> = data
-        .claims
-        .to_allocate()
+    let is_shared = |index: usize| data.information.get(index).is_some_and(|of| of.shared.is_some());
+    let (shared, new): (Vec<_>, Vec<_>) = data.claims.to_allocate().partition(|(index, _)| is_shared(*index));
+    let claims: Vec<(&Arc<ResourceClaim>, &AllocationResult)> = new
+        .into_iter()
+        .chain(shared)
         .map(|(_, claim)| claim)
         .zip(results)
         .filter(|(_, allocation)| allocation.devices.results.iter().any(has_mappings))

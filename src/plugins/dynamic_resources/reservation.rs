@@ -58,6 +58,7 @@ impl DynamicResources {
 }
 
 fn reserve(handle: &Handle<'_>, state: &mut CycleState, node_name: &Str) -> Result<(), Status> {
+    let pod_group_cycle = state.pod_group_cycle;
     let data = read_mut(state)?;
     let to_allocate: Vec<usize> = data.claims.to_allocate().map(|(index, _)| index).collect();
     if to_allocate.is_empty() || data.allocator.is_none() {
@@ -85,7 +86,7 @@ fn reserve(handle: &Handle<'_>, state: &mut CycleState, node_name: &Str) -> Resu
             information.allocation = Some(allocation.clone());
         }
         handle.change_state(|devices: &mut DeviceState| {
-            devices.claims.add_in_flight(claim.metadata.uid.clone(), Arc::new(claim));
+            devices.claims.add_in_flight(claim.metadata.uid.clone(), Arc::new(claim), pod_group_cycle);
         });
     }
     Ok(())
@@ -100,10 +101,10 @@ pub(super) fn add_finalizer(claim: &mut ResourceClaim) -> bool {
     is_new
 }
 
-/// The allocation of a claim is not in flight any more, and not assumed either.
+/// The allocation of a claim is not in flight any more, unless other pods share it, and not assumed either.
 fn give_up(handle: &Handle<'_>, uid: &Uid, key: &NamespacedName) {
     let restored = handle.change_state(|devices: &mut DeviceState| {
-        if !devices.claims.remove_in_flight(uid) {
+        if !devices.claims.remove_in_flight(uid, false) {
             return None;
         }
         devices.claims.restore(handle.objects, key)

@@ -36,23 +36,13 @@ pub(super) struct StateData {
     pub binding: Binding,
 }
 
-impl StateData {
-    /// The state of a pod whose only claim is the one for extended resources.
-    pub(super) fn for_special(
-        claim: Arc<ResourceClaim>,
-        scalar_resources: BTreeMap<Str, i64>,
-        extended_resources: Arc<ExtendedResources>,
-    ) -> Self {
-        let claims = ClaimStore::new(Vec::new(), Some(claim));
-        Self { claims, scalar_resources, extended_resources, ..Self::default() }
-    }
-}
-
 /// What is known of a claim.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClaimInformation {
     /// Where an allocated claim can be used.
     pub available_on_nodes: Option<NodeSelector>,
+    /// What another member of the pod group has reserved for it in this cycle.
+    pub shared: Option<AllocationResult>,
     /// What Reserve has taken for it, and PreBind writes.
     pub allocation: Option<AllocationResult>,
 }

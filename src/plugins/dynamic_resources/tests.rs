@@ -11,6 +11,7 @@ use crate::framework::testing::TestWorld;
 use crate::framework::{
     Code, CycleState, HandleRequest, NodeToStatus, PodInfo, PreBindProgress, QueueingHint, WriteVerb,
 };
+use crate::plugins::helper::devices::DeviceId;
 
 fn plugin(gates: &str) -> DynamicResources {
     let gates = FeatureGates::parse(gates).unwrap();
@@ -19,10 +20,18 @@ fn plugin(gates: &str) -> DynamicResources {
 
 #[test]
 fn gates_that_are_not_followed_are_refused() {
-    let gates = FeatureGates::parse("DRADeviceTaintRules=true").unwrap();
-    let made = DynamicResources::new(DynamicResourcesArgs::from_value(None, "", &gates).unwrap(), &gates);
-    let error = "what the feature gate DRADeviceTaintRules stands for is not built";
-    assert_eq!(made.unwrap_err(), error);
+    let refused = |gates: &str| {
+        let gates = FeatureGates::parse(gates).unwrap();
+        DynamicResources::new(DynamicResourcesArgs::from_value(None, "", &gates).unwrap(), &gates)
+            .unwrap_err()
+    };
+    let rules = "not supported: feature gate DRADeviceTaintRules (turn off with DRADeviceTaintRules=false)";
+    assert_eq!(refused("AllBeta=true"), rules);
+    assert_eq!(
+        refused("AllAlpha=true,AllBeta=true"),
+        "not supported: feature gate DRADeviceTaintRules and DRAWorkloadResourceClaims (turn off with \
+         DRADeviceTaintRules=false,DRAWorkloadResourceClaims=false)"
+    );
 }
 
 /// A world of the nodes `one` and `two`, each with a GPU, and these objects.
@@ -87,6 +96,43 @@ fn attempt(
     let nodes = nodes.map(|node| answer(&plugin.filter(&world.handle(), &state, pod, node)));
     let answers = if status.is_success() { nodes.collect() } else { Vec::new() };
     (state, status, answers)
+}
+
+/// The same within that cycle of a pod group, as far as PreFilter; what Filter says of the nodes, or PreFilter.
+fn attempt_in_group(
+    plugin: &DynamicResources,
+    world: &TestWorld,
+    pod: &PodInfo,
+    cycle: u64,
+) -> (CycleState, Vec<(Code, String)>) {
+    let mut state = CycleState::new();
+    state.pod_group_cycle = Some(cycle);
+    let (_, status) = plugin.pre_filter(&world.handle(), &mut state, pod, &[]);
+    if !status.is_success() {
+        return (state, vec![answer(&status)]);
+    }
+    let nodes = world.snapshot.list().iter();
+    let answers = nodes.map(|node| answer(&plugin.filter(&world.handle(), &state, pod, node))).collect();
+    (state, answers)
+}
+
+#[test]
+fn members_of_a_group_share_what_one_of_them_has_reserved_in_this_cycle() {
+    let plugin = plugin("");
+    let world = cluster(&plugin, &claim("a", ""));
+    let (pod, node) = (pod(&["a"]), "two".into());
+    let (mut first, _) = attempt_in_group(&plugin, &world, &pod, 7);
+    assert!(plugin.reserve(&world.handle(), &mut first, &pod, &node).is_success());
+    let (mut second, nodes) = attempt_in_group(&plugin, &world, &pod, 7);
+    assert_eq!(nodes, [success(), success()], "upstream does not ask where the shared devices are");
+    assert!(plugin.reserve(&world.handle(), &mut second, &pod, &node).is_success());
+    let in_progress = unresolvable("resource claim default/a is in the process of being allocated");
+    assert_eq!(attempt_in_group(&plugin, &world, &pod, 8).1, [in_progress.clone()]);
+    // It is in flight until the last one gives it back.
+    plugin.unreserve(&world.handle(), &mut first, &pod, &node);
+    assert_eq!(attempt_in_group(&plugin, &world, &pod, 8).1, [in_progress]);
+    plugin.unreserve(&world.handle(), &mut second, &pod, &node);
+    assert_eq!(attempt_in_group(&plugin, &world, &pod, 8).1, [success(), success()]);
 }
 
 fn success() -> (Code, String) {
@@ -314,10 +360,15 @@ fn earlier_alternatives_score_more() {
 fn evidence_shows_each_device_and_who_has_it() {
     let plugin = plugin("");
     let mut world = cluster(&plugin, &(claim("a", "") + &claim("b", &on("one"))));
-    let gates = FeatureGates::default();
+    let holders = |id: &DeviceId| {
+        let is_first = id.to_string() == "gpu.example.com/one/d0";
+        if is_first { vec![NamespacedName::new("default", "b")] } else { Vec::new() }
+    };
     let explain = |world: &TestWorld, node: usize| {
+        let pod = pod(&["a"]);
+        let (state, _, _) = attempt(&plugin, world, &pod);
         let node = &world.snapshot.list()[node];
-        evidence::explain(&gates, &world.handle(), &pod(&["a"]).pod, node).unwrap()
+        evidence::explain(&state, &pod.pod, node, holders).unwrap().unwrap()
     };
     let found = explain(&world, 0);
     let device = &found.claims[0].requests[0].devices[0];

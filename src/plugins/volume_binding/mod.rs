@@ -15,6 +15,7 @@ mod pre_bind;
 mod provisioning;
 mod scoring;
 mod volumes;
+mod wait;
 
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use self::explain::{
 };
 pub use self::matching::{Match, Mismatch, Wanted, is_bound_to};
 pub use self::volumes::{KnownCapacity, KnownVolume, KnownVolumes, Reach};
+pub use self::wait::{VolumeWait, volume_wait};
 
 use self::binder::{Found, PodVolumes};
 use self::claims::{PodVolumeClaims, pod_has_claims};

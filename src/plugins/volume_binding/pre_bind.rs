@@ -56,6 +56,16 @@ impl Progress {
         Self { claims, n_written: 0, is_writing: false, looks: None }
     }
 
+    /// How many writes have ended.
+    pub const fn n_written(&self) -> usize {
+        self.n_written
+    }
+
+    /// When it is given up and when it is looked at next, once all is written.
+    pub fn looks_until(&self) -> Option<(Time, Time)> {
+        self.looks.map(|looks| (looks.deadline, looks.next))
+    }
+
     /// Whether the outcome of a write is awaited.
     pub const fn is_writing(&self) -> bool {
         self.is_writing

@@ -10,7 +10,7 @@ fn told(bench: &mut Bench) -> Vec<String> {
         .into_iter()
         .map(|entry| match entry {
             QueueMove::Entered { pod, queue, event } => format!("{pod} to {queue} by {}", event.label()),
-            QueueMove::Judged { pod, event, in_flight, answers, strategy } => {
+            QueueMove::Judged { pod, event, in_flight, answers, strategy, .. } => {
                 let answers: Vec<_> = answers
                     .iter()
                     .map(|answer| match &answer.result {

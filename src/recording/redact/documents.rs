@@ -73,6 +73,8 @@ const RESOURCES: &[&str] =
     &["allocatable", "allocatedResources", "capacity", "limits", "overhead", "requests"];
 /// Maps of labels.
 const LABELS: &[&str] = &["labels", "matchLabels", "nodeSelector", "selector"];
+/// Maps of what drivers are told. Their texts are hidden already.
+const OPTIONS: &[&str] = &["options", "volumeAttributes"];
 /// Lists of keys of labels, or one.
 const LABEL_KEYS: &[&str] = &["key", "matchLabelKeys", "mismatchLabelKeys", "topologyKey", "topologyKeys"];
 /// Annotations whose texts are names.
@@ -141,6 +143,10 @@ fn field(names: &mut Names, key: &str, value: &mut Value, kind: Option<Kind>) {
             }
         }
         Value::Object(map) if key == "disruptedPods" => rename(map, |pod| names.name(pod)),
+        Value::Object(map) if OPTIONS.contains(&key) => {
+            fields_of(names, map, kind);
+            rename(map, |option| names.name(option));
+        }
         // A requirement: what its values are depends on its key.
         Value::Object(_) => requirement_or_fields(names, value, kind),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

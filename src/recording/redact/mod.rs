@@ -88,11 +88,16 @@ impl Redactor {
         let mut header = header.clone();
         header.redacted = true;
         header.source = "redacted".to_owned();
+        self.configuration(&mut header.configuration);
+        header
+    }
+
+    fn configuration(&mut self, configuration: &mut Value) {
         let names = &mut self.names;
         let list = |configuration: &mut Value, key: &str| -> Vec<Value> {
             configuration.get_mut(key).and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default()
         };
-        let mut profiles = list(&mut header.configuration, "profiles");
+        let mut profiles = list(configuration, "profiles");
         for profile in &mut profiles {
             if let Some(Value::String(name)) = profile.get_mut("schedulerName") {
                 *name = names.scheduler(name);
@@ -104,7 +109,7 @@ impl Redactor {
                 }
             }
         }
-        let mut extenders = list(&mut header.configuration, "extenders");
+        let mut extenders = list(configuration, "extenders");
         for (number, extender) in extenders.iter_mut().enumerate() {
             if let Some(Value::String(url)) = extender.get_mut("urlPrefix") {
                 *url = format!("http://extender-{number}");
@@ -116,14 +121,13 @@ impl Redactor {
                 }
             }
         }
-        if let Value::Object(configuration) = &mut header.configuration {
+        if let Value::Object(configuration) = configuration {
             for (key, list) in [("profiles", profiles), ("extenders", extenders)] {
                 if !list.is_empty() {
                     configuration.insert(key.to_owned(), list.into());
                 }
             }
         }
-        header
     }
 
     /// An input with pseudonyms.
@@ -188,6 +192,15 @@ impl Redactor {
                     })
                     .collect();
                 Command::Activate(pods?)
+            }
+            Command::SetWeight { plugin, weight } => {
+                Command::SetWeight { plugin: plugin.clone(), weight: *weight }
+            }
+            Command::Configure { configuration } => {
+                let mut document: Value =
+                    serde_json::from_str(configuration).map_err(|error| error.to_string())?;
+                self.configuration(&mut document);
+                Command::Configure { configuration: document.to_string() }
             }
             Command::AllowWaitingPod { uid: pod, plugin } => {
                 Command::AllowWaitingPod { uid: uid(pod), plugin: plugin.clone() }

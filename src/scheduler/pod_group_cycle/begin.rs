@@ -59,6 +59,9 @@ impl Scheduler {
         members.sort_by_cached_key(|info| {
             (Reverse(info.pod().priority()), info.initial_attempt_timestamp, arrival_of(info))
         });
+        for member in &members {
+            self.note_attempt(&member.pod().key());
+        }
         let first_number = self.counts.cycles + 1;
         self.counts.cycles += u64::try_from(members.len()).unwrap_or_default();
 

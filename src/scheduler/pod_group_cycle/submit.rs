@@ -84,7 +84,7 @@ impl Scheduler {
                 (cycle, Vec::new())
             }
         };
-        cycle.state.is_pod_group_cycle = false;
+        cycle.state.pod_group_cycle = None;
         cycle.state.skip_all_post_filter_plugins = false;
         cycle.placement = None;
         match deed {

@@ -77,7 +77,7 @@ impl Scheduler {
         let mut cycle = self.new_cycle(info.clone(), group.number);
         cycle.placement.clone_from(&trial.positions);
         cycle.is_stepped = group.is_stepped;
-        cycle.state.is_pod_group_cycle = true;
+        cycle.state.pod_group_cycle = Some(group.number);
         cycle.state.skip_all_post_filter_plugins = group.run.purpose != RunPurpose::Schedule;
         let popped_from = group.trace().map_or(PoppedFrom::ActiveQ, |trace| trace.popped_from);
         self.add_trace(&mut cycle, popped_from);

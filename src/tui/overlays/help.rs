@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
+use crate::driver::breakpoints::expr::Field;
 use crate::tui::action::{Action, Context};
 use crate::tui::commands::COMMANDS;
 use crate::tui::keymap::Binding;
@@ -68,11 +69,26 @@ impl Help {
             })
             .collect();
         section("commands".to_owned(), commands);
+        section("conditions of breakpoints, watches and run-to".to_owned(), conditions());
         for context in [Context::TextInput, Context::Overlay, Context::Confirm] {
             section(context_title(context, cx.pane), entries(&cx.keymap.active(&[context])));
         }
         lines
     }
+}
+
+/// What a condition can be made of.
+fn conditions() -> Vec<(String, String)> {
+    let line = |keys: &str, text: &str| (keys.to_owned(), text.to_owned());
+    let mut lines = vec![
+        line("== != < <= > >=", "compare; such as attempts >= 3"),
+        line("~  !~", "is like a pattern with * and ?, or has that part; such as pod ~ shop/*"),
+        line("&&  ||  !  ( )", "and, or, not; all that is said of a plugin and a node is said of one answer"),
+        line("label(KEY)", "a label of the pod"),
+        line("score(PLUGIN)", "its normalized score for the node; raw(PLUGIN) and weighted(PLUGIN) likewise"),
+    ];
+    lines.extend(Field::ALL.iter().map(|field| line(field.name(), field.meaning())));
+    lines
 }
 
 /// One entry for each action: all its keys, and what it does.
@@ -108,7 +124,8 @@ fn context_title(context: Context, pane: PaneId) -> String {
         | Context::Waiting
         | Context::Nodes
         | Context::Details
-        | Context::Log => format!("in the {} pane", pane.as_str()),
+        | Context::Log
+        | Context::Timeline => format!("in the {} pane", pane.as_str()),
     }
 }
 

@@ -17,6 +17,9 @@ use super::widgets::frame;
 use super::widgets::glyphs::Glyphs;
 use super::widgets::text;
 
+pub mod branches;
+pub mod breaks;
+pub mod compare;
 pub mod confirm;
 pub mod filter;
 pub mod help;
@@ -59,6 +62,8 @@ pub enum OverlayOutcome {
     Command(String),
     /// It is done, and the session is to be told something.
     Session(SessionCommand),
+    /// The session is to be told something; the overlay stays.
+    Tell(SessionCommand),
     /// The focused pane shows only what matches, or everything; the overlay stays.
     Filter(Option<String>),
     /// The focused pane gets an action; the overlay stays.

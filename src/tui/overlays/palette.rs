@@ -140,14 +140,26 @@ impl Overlay for Palette {
             self.render_row(Rect { y, height: 1, ..list }, buf, candidate, index == self.chosen, cx);
         }
         if self.candidates.is_empty() {
-            let why = "nothing begins like this";
-            let why = if self.editor.text().contains(' ') { "" } else { why };
-            text::put(buf, line.x, list.y, line.width, why, cx.theme.style(Role::Muted), cx.glyphs);
+            let why = self.why_empty();
+            text::put(buf, line.x, list.y, line.width, &why, cx.theme.style(Role::Muted), cx.glyphs);
         }
     }
 }
 
 impl Palette {
+    /// What stands where there is nothing to choose: what the command takes.
+    fn why_empty(&self) -> String {
+        let typed = self.editor.text().trim_start();
+        let Some((name, _)) = typed.split_once(char::is_whitespace) else {
+            return String::from("nothing begins like this");
+        };
+        match crate::tui::commands::COMMANDS.iter().find(|info| info.name == name) {
+            Some(info) if info.arguments.is_empty() => format!(":{name} takes no arguments"),
+            Some(info) => format!(":{name} {}", info.arguments),
+            None => format!("there is no command {name:?}"),
+        }
+    }
+
     /// Shows behind a finished command name what arguments it takes.
     fn render_ghost(&self, field: Rect, buf: &mut Buffer, cx: &OverlayCx<'_>) {
         let typed = self.editor.text();

@@ -33,6 +33,9 @@ use crate::tui::widgets::{frame, text};
 const PHASE_WIDTH: usize = 13;
 /// How wide the names of plugins are where there is room.
 const PLUGIN_WIDTH: usize = 18;
+/// How wide the pod's name may be in the title while the pane's width is not known, and at least.
+const POD_WIDTH: usize = 40;
+const POD_WIDTH_MIN: usize = 8;
 /// The least columns that a tree can be drawn in: its indentation.
 const MIN_WIDTH: u16 = 10;
 
@@ -61,6 +64,8 @@ pub struct CyclePane {
     area: Rect,
     /// The attempt and the phase that were drawn last.
     shown: Option<(u64, Phase)>,
+    /// The group's cycle and the placement that were unfolded last.
+    unfolded: Option<(u64, usize)>,
 }
 
 impl Default for CyclePane {
@@ -70,7 +75,7 @@ impl Default for CyclePane {
             tree.open(vec![RowId::Phase(phase)]);
         }
         tree.open(vec![RowId::Group]);
-        Self { find: Find::default(), tree, area: Rect::default(), shown: None }
+        Self { find: Find::default(), tree, area: Rect::default(), shown: None, unfolded: None }
     }
 }
 
@@ -78,6 +83,23 @@ impl CyclePane {
     /// With the phases unfolded and nothing selected.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The placement that is being tried is unfolded once, and the one before it folded.
+    fn unfold_new_placement(&mut self, trace: &CycleTrace, cx: &Cx<'_>) {
+        let run = group_of(trace, cx).and_then(|group| Some((group.number, group.schedule_run()?)));
+        let newest = run.and_then(|(number, run)| Some((number, run.placements.len().checked_sub(1)?)));
+        if newest == self.unfolded {
+            return;
+        }
+        let id = |index| vec![RowId::Group, RowId::Placement(index)];
+        if let Some((_, index)) = self.unfolded {
+            self.tree.close(&id(index));
+        }
+        if let Some((_, index)) = newest {
+            self.tree.open(id(index));
+        }
+        self.unfolded = newest;
     }
 
     fn subject(&self, trace: &CycleTrace) -> Option<Subject> {
@@ -105,16 +127,25 @@ impl Pane for CyclePane {
         let Some(trace) = &cx.view.scheduler.cycle else { return Line::from("cycle") };
         let muted = cx.theme.style(Role::Muted);
         let dot = format!(" {} ", cx.glyphs.dot);
+        let number = format!("cycle {}", trace.number);
+        let priority = format!("prio {}", names::priority(trace.pod_info.pod.priority()));
+        let attempt = format!("try {}", trace.attempt);
+        // However long the pod's name is, what follows it stays on the screen: two blanks and the pane's number
+        // stand in the frame, too.
+        let others: usize = [&number, &priority, &attempt].iter().map(|part| text::width(part)).sum();
+        let others = others + 3 * text::width(&dot) + 6;
+        let room = match usize::from(self.area.width) {
+            0 => POD_WIDTH,
+            width => width.saturating_sub(others).max(POD_WIDTH_MIN),
+        };
+        let pod = text::clean(&trace.pod_key().to_string()).into_owned();
+        let pod = text::truncate(&pod, room, cx.glyphs).into_owned();
         let mut spans = vec![
-            Span::raw(format!("cycle {}", trace.number)),
+            Span::raw(number),
             Span::styled(dot.clone(), muted),
-            text::span(trace.pod_key().to_string(), cx.theme.style(Role::Name)),
+            Span::styled(pod, cx.theme.style(Role::Name)),
         ];
-        for part in [
-            format!("prio {}", names::priority(trace.pod_info.pod.priority())),
-            format!("try {}", trace.attempt),
-            trace.profile.to_string(),
-        ] {
+        for part in [priority, attempt, trace.profile.to_string()] {
             spans.push(Span::styled(dot.clone(), muted));
             spans.push(text::span(part, muted));
         }
@@ -170,6 +201,8 @@ impl Pane for CyclePane {
             Action::Open => {
                 return match self.subject(trace) {
                     Some(subject) => Outcome::Request(Request::OpenDetails(subject)),
+                    // What has no page of its own is opened where it stands.
+                    None if self.tree.toggle_selected() => Outcome::Changed,
                     None => Outcome::Ignored,
                 };
             }
@@ -192,8 +225,15 @@ impl Pane for CyclePane {
         if header > 0 {
             render_verdict(Rect { height: 1, ..area }, buf, trace, cx);
         }
+        // Wherever the tree is scrolled to, it is to be seen how the group stands.
+        let group = group_of(trace, cx).filter(|_| area.height > 5);
+        if let Some(group) = group {
+            group::render_standing(Rect { y: area.y + 1, height: 1, ..area }, buf, group, cx);
+        }
+        let header = header + u16::from(group.is_some());
         let (y, height) = (area.y + header, area.height - header);
         self.area = Rect { x: area.x + 1, y, width: area.width - 2, height };
+        self.unfold_new_placement(trace, cx);
         let drawer = TreeDrawer { trace, find: &self.find, width: usize::from(self.area.width), cx };
         let items = drawer.items();
         if items.is_empty() && self.find.is_on() {

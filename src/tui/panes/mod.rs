@@ -32,6 +32,7 @@ pub mod nodes;
 pub mod placeholder;
 pub mod queues;
 pub mod set;
+pub mod timeline;
 pub mod waiting;
 
 /// The panes, in the order of their numbers and of the tab key.
@@ -51,12 +52,25 @@ pub enum PaneId {
     Details,
     /// Events, moves and log lines.
     Log,
+    /// What happened when, and what is marked.
+    Timeline,
 }
 
 impl PaneId {
     /// All panes in order.
-    pub const ALL: [Self; 7] =
-        [Self::Queues, Self::Cycle, Self::Matrix, Self::Waiting, Self::Nodes, Self::Details, Self::Log];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Queues,
+        Self::Cycle,
+        Self::Matrix,
+        Self::Waiting,
+        Self::Nodes,
+        Self::Details,
+        Self::Log,
+        Self::Timeline,
+    ];
+
+    /// How many there are.
+    pub const COUNT: usize = 8;
 
     /// Its name.
     pub const fn as_str(self) -> &'static str {
@@ -68,6 +82,7 @@ impl PaneId {
             Self::Nodes => "nodes",
             Self::Details => "details",
             Self::Log => "log",
+            Self::Timeline => "timeline",
         }
     }
 
@@ -81,6 +96,7 @@ impl PaneId {
             Self::Nodes => "Who is on which node, what is free there, and what does it refuse?",
             Self::Details => "What is there to know about the selected thing?",
             Self::Log => "What happened, and what did the program itself do?",
+            Self::Timeline => "What happened when, what is marked, and where in all that is this moment?",
         }
     }
 

@@ -127,9 +127,7 @@ impl Model {
         let no_zone = Str::from("");
         for (index, node) in view.nodes.iter().enumerate() {
             let zone = node.node().and_then(|node| node.metadata.labels.get(ZONE_LABEL)).unwrap_or(&no_zone);
-            let taints = node.node().map_or(&[][..], |node| &node.spec.taints);
-            let texts = [node.name().as_ref(), zone.as_ref()];
-            if look.find.matches(texts.into_iter().chain(taints.iter().map(|taint| taint.key.as_ref()))) {
+            if is_shown(node, &look.find) {
                 zones.entry(zone.clone()).or_default().push(index);
             }
         }
@@ -170,6 +168,14 @@ impl Model {
     }
 }
 
+/// Whether the filter lets a node through: by its name, its zone or a taint.
+fn is_shown(node: &NodeInfo, find: &Find) -> bool {
+    let zone = node.node().and_then(|node| node.metadata.labels.get(ZONE_LABEL));
+    let taints = node.node().map_or(&[][..], |node| &node.spec.taints);
+    let texts = [node.name().as_ref(), zone.map(AsRef::as_ref).unwrap_or_default()];
+    find.matches(texts.into_iter().chain(taints.iter().map(|taint| taint.key.as_ref())))
+}
+
 /// CPU, memory and pods of a node.
 fn main_uses(node: &NodeInfo) -> [ResourceUse; 3] {
     let mut uses = explain::resource_uses(node).into_iter();
@@ -203,10 +209,16 @@ impl Pane for NodesPane {
 
     fn title(&self, cx: &Cx<'_>) -> Line<'static> {
         let muted = cx.theme.style(Role::Muted);
-        let mut spans = vec![
-            Span::raw("nodes"),
-            Span::styled(format!(" {}", cx.view.scheduler.nodes.len()), cx.theme.style(Role::Strong)),
-        ];
+        let nodes = &cx.view.scheduler.nodes;
+        let find = &self.look.find;
+        let n_shown =
+            if find.is_on() { nodes.iter().filter(|node| is_shown(node, find)).count() } else { nodes.len() };
+        let count = if n_shown < nodes.len() {
+            format!(" {n_shown} of {}", nodes.len())
+        } else {
+            format!(" {}", nodes.len())
+        };
+        let mut spans = vec![Span::raw("nodes"), Span::styled(count, cx.theme.style(Role::Strong))];
         if self.look.by_scarcity {
             spans.push(Span::styled(format!(" {} scarcest first", cx.glyphs.dot), muted));
         }

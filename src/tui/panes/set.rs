@@ -1,16 +1,17 @@
 //! The panes of the console, put together.
 
-use super::Pane;
 use super::cycle::CyclePane;
 use super::details::DetailsPane;
 use super::log::LogPane;
 use super::matrix::MatrixPane;
 use super::nodes::NodesPane;
 use super::queues::QueuesPane;
+use super::timeline::TimelinePane;
 use super::waiting::WaitingPane;
+use super::{Pane, PaneId};
 
-/// One of each, in the order of [`PaneId::ALL`](super::PaneId::ALL).
-pub fn all() -> [Box<dyn Pane>; 7] {
+/// One of each, in the order of [`PaneId::ALL`].
+pub fn all() -> [Box<dyn Pane>; PaneId::COUNT] {
     [
         Box::new(QueuesPane::new()),
         Box::new(CyclePane::new()),
@@ -19,5 +20,6 @@ pub fn all() -> [Box<dyn Pane>; 7] {
         Box::new(NodesPane::new()),
         Box::new(DetailsPane::new()),
         Box::new(LogPane::new()),
+        Box::new(TimelinePane::new()),
     ]
 }

@@ -1,4 +1,5 @@
-//! The waiting pane: pods that Permit plugins hold, and pods whose binding cycle runs.
+//! The waiting pane: pods that Permit plugins hold, pods whose binding cycle runs, and what is assumed meanwhile of
+//! their volumes and claims.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -7,8 +8,8 @@ use ratatui::text::{Line, Span};
 use super::find::Find;
 use super::{Cx, Outcome, Pane, PaneId, Request, Subject, names};
 use crate::api::time::human_duration;
-use crate::api::{NamespacedName, Time};
-use crate::scheduler::view::{BindingRow, View, WaitingRow};
+use crate::api::{Duration, NamespacedName, Time};
+use crate::scheduler::view::{Assumption, BindingRow, View, WaitingRow};
 use crate::tui::action::{Action, Context};
 use crate::tui::theme::Role;
 use crate::tui::widgets::cursor::Cursor;
@@ -68,6 +69,61 @@ impl WaitingPane {
             .collect()
     }
 
+    /// Draws what is assumed at the foot, and returns what is left of the area.
+    fn render_assumptions(&self, area: Rect, buf: &mut Buffer, n_entries: usize, cx: &Cx<'_>) -> Rect {
+        let shown: Vec<&Assumption> = cx
+            .view
+            .scheduler
+            .assumptions
+            .iter()
+            .filter(|assumption| {
+                let (kind, key) = (assumption.kind.as_str(), assumption.object.to_string());
+                self.find.matches([kind, key.as_str(), assumption.what.as_str()])
+            })
+            .collect();
+        let n_shown = u16::try_from(shown.len()).unwrap_or(u16::MAX);
+        // The pods come first: they keep two lines out of three.
+        let needed = u16::try_from(n_entries).unwrap_or(u16::MAX).saturating_add(1);
+        let room = area.height.saturating_sub(needed.min(area.height * 2 / 3));
+        if n_shown == 0 || room < 2 || area.width < 12 {
+            return area;
+        }
+        let height = n_shown.saturating_add(1).min(room);
+        let y = area.bottom() - height;
+        let title = Line::from(vec![
+            Span::styled("assumed", cx.theme.style(Role::StatusWait)),
+            Span::styled(format!(" {n_shown}"), cx.theme.style(Role::Strong)),
+            Span::styled(
+                format!(" {} not reported by a watch yet", cx.glyphs.dot),
+                cx.theme.style(Role::Muted),
+            ),
+        ]);
+        frame::divider(area, y, buf, &title, cx);
+        let n_lines = usize::from(height - 1);
+        for (index, line_y) in (y + 1..area.bottom()).enumerate() {
+            let is_last = index + 1 == n_lines && shown.len() > n_lines;
+            let spans = match shown.get(index) {
+                Some(_) if is_last => {
+                    let rest = shown.len() - index;
+                    vec![Span::styled(format!("and {rest} more"), cx.theme.style(Role::Muted))]
+                }
+                Some(assumption) => {
+                    let mut spans =
+                        vec![Span::styled(format!("{} ", assumption.kind), cx.theme.style(Role::Label))];
+                    let name = assumption.object.to_string();
+                    spans.extend(self.find.spans(&name, cx.theme.style(Role::Name), cx));
+                    let what = format!("  {}", assumption.what);
+                    spans.extend(self.find.spans(&what, cx.theme.style(Role::Text), cx));
+                    spans
+                }
+                None => Vec::new(),
+            };
+            let width = area.width.saturating_sub(2);
+            text::put_line(buf, area.x + 1, line_y, width, &Line::from(spans), cx.glyphs);
+        }
+        Rect { height: area.height - height, ..area }
+    }
+
     fn sync(&mut self, entries: &[Entry<'_>]) {
         self.cursor.sync(entries.len(), |index| key_at(entries, index));
     }
@@ -85,9 +141,16 @@ fn first_deadline(row: &WaitingRow) -> Option<(&str, Time)> {
         .map(|(plugin, deadline)| (plugin.as_ref(), *deadline))
 }
 
+/// The PreBind plugin that gives up first, and when.
+fn first_give_up(row: &BindingRow) -> Option<(&str, Time)> {
+    let waits = row.waits.iter().filter_map(|wait| Some((wait.plugin, wait.until?)));
+    waits.min_by_key(|(_, until)| *until)
+}
+
 /// Who blocks: the first line.
 fn who_blocks(view: &View) -> String {
-    let first = view.waiting.iter().filter_map(first_deadline).min_by_key(|(_, deadline)| *deadline);
+    let first = view.waiting.iter().filter_map(first_deadline);
+    let first = first.chain(view.binding.iter().filter_map(first_give_up)).min_by_key(|(_, at)| *at);
     let Some((plugin, deadline)) = first else {
         return match view.binding.len() {
             0 => String::new(),
@@ -144,6 +207,7 @@ impl Pane for WaitingPane {
         let view = &cx.view.scheduler;
         let entries = self.entries(view);
         self.sync(&entries);
+        let area = self.render_assumptions(area, buf, entries.len(), cx);
         if entries.is_empty() {
             let why = if self.find.is_on() {
                 "No pod here matches."
@@ -208,10 +272,16 @@ fn columns(width: u16) -> Vec<Column> {
         columns.push(Column::left("bar", Width::Fixed(BAR)));
     }
     if width >= 30 {
-        columns.push(Column::right("time", Width::Fixed(8)));
+        columns.push(Column::right("time", Width::Fixed(9)));
     }
     columns.push(Column::left("edge", Width::Fixed(0)));
     columns
+}
+
+/// How much of a wait is left.
+fn gauge(left: Duration, all: Duration, cx: &Cx<'_>) -> Vec<Span<'static>> {
+    let millis = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+    bar::spans(BAR, millis(left), millis(all), Role::BarUsed, cx)
 }
 
 fn row(entry: Entry<'_>, columns: &[Column], width: u16, find: &Find, cx: &Cx<'_>) -> Row {
@@ -234,9 +304,7 @@ fn row(entry: Entry<'_>, columns: &[Column], width: u16, find: &Find, cx: &Cx<'_
             let deadline = first_deadline(row).map(|(_, deadline)| deadline);
             let left = deadline.map(|deadline| deadline.saturating_since(now)).unwrap_or_default();
             let all = deadline.map(|deadline| deadline.saturating_since(row.since)).unwrap_or_default();
-            let millis =
-                |duration: crate::api::Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-            let gauge = bar::spans(BAR, millis(left), millis(all), Role::BarUsed, cx);
+            let gauge = gauge(left, all, cx);
             (
                 &row.node,
                 format!("Permit {held}"),
@@ -246,8 +314,26 @@ fn row(entry: Entry<'_>, columns: &[Column], width: u16, find: &Find, cx: &Cx<'_
             )
         }
         Entry::Binding(row) => {
-            let since = human_duration(now.saturating_since(row.since));
-            (&row.node, row.phase.to_string(), Role::StatusSuccess, Vec::new(), since)
+            let plugins: Vec<&str> = row.waits.iter().map(|wait| wait.plugin).collect();
+            let phase = row.phase.to_string();
+            let place = match plugins.as_slice() {
+                [] => phase,
+                plugins => {
+                    let room = place_width.saturating_sub(phase.len() + 1);
+                    format!("{phase} {}", names::plugins(plugins, room))
+                }
+            };
+            match first_give_up(row) {
+                Some((_, until)) => {
+                    let left = until.saturating_since(now);
+                    let gauge = gauge(left, until.saturating_since(row.since), cx);
+                    (&row.node, place, Role::StatusWait, gauge, format!("in {}", human_duration(left)))
+                }
+                None => {
+                    let since = human_duration(now.saturating_since(row.since));
+                    (&row.node, place, Role::StatusSuccess, Vec::new(), since)
+                }
+            }
         }
     };
     let mut room = usize::from(width).saturating_sub(others);

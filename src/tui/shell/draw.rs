@@ -23,15 +23,24 @@ impl Shell {
         buf.set_style(screen, self.look.theme.style(Role::Screen));
         self.drawn = Drawn::default();
         self.world.shown.clear();
-        match layout::layout(screen, &self.focus.arrangement) {
+        // A recording has its strip wherever there is room.
+        let has_strip = self.world.view.known.replay.is_some();
+        let arrangement = layout::Arrangement { has_strip, ..self.focus.arrangement };
+        let n_watch_lines = self.n_watch_lines(screen);
+        let room = Rect { height: screen.height - n_watch_lines, ..screen };
+        match layout::layout(room, &arrangement) {
             Layout::TooSmall => self.draw_too_small(screen, buf),
             Layout::Panes { status, tabs, panes, footer } => {
+                self.draw_watches(Rect { height: n_watch_lines, ..footer }, buf);
+                let footer = Rect { y: footer.y + n_watch_lines, ..footer };
                 self.world.shown.extend(panes.iter().map(|(id, _)| *id));
                 chrome::status_bar(status, buf, self.world.log.n_dropped, &self.chrome_cx());
-                let is_one_of = panes.iter().filter(|(id, _)| SHARED.contains(id)).count() == 1;
+                // The strip has a place of its own.
+                let shares = |id: &PaneId| SHARED.contains(id) && !(has_strip && *id == PaneId::Timeline);
+                let is_one_of = panes.iter().filter(|(id, _)| shares(id)).count() == 1;
                 for (id, area) in &panes {
                     self.draw_pane(*id, *area, tabs.is_none(), buf);
-                    if tabs.is_none() && is_one_of && SHARED.contains(id) {
+                    if tabs.is_none() && is_one_of && shares(id) {
                         self.draw_shared(*id, *area, buf);
                     }
                 }

@@ -73,6 +73,7 @@ struct Console {
 
 fn session_view() -> SessionView {
     SessionView {
+        known: Default::default(),
         moment: Default::default(),
         live: None,
         source: Str::from("sample"),
@@ -82,6 +83,9 @@ fn session_view() -> SessionView {
         next_timeout: None,
         scheduler: Arc::new(View::default()),
         notice: None,
+        debug: Default::default(),
+        branches: Default::default(),
+        comparison: None,
         failure: None,
     }
 }

@@ -308,6 +308,7 @@ mod tests {
 
     fn with_cx(test: impl FnOnce(&Cx<'_>)) {
         let view = SessionView {
+            known: Default::default(),
             moment: Default::default(),
             live: None,
             source: Str::from(""),
@@ -317,6 +318,9 @@ mod tests {
             next_timeout: None,
             scheduler: Arc::new(View::default()),
             notice: None,
+            debug: Default::default(),
+            branches: Default::default(),
+            comparison: None,
             failure: None,
         };
         test(&Cx {

@@ -46,7 +46,7 @@ fn key(line: &str) -> &str {
 pub(super) fn queue_move(entry: &QueueMove) -> String {
     match entry {
         QueueMove::Entered { pod, queue, event } => format!("move {pod} to {queue} by {}", event.label()),
-        QueueMove::Judged { pod, event, in_flight, answers, strategy } => {
+        QueueMove::Judged { pod, event, in_flight, answers, strategy, .. } => {
             let what = if *in_flight { "hint-in-flight" } else { "hint" };
             let answers: Vec<String> = answers
                 .iter()

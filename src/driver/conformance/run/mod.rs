@@ -20,6 +20,7 @@ use crate::api::manifest::{ManifestErrors, Source, load};
 use crate::api::{Duration, NamespacedName, Object, Time};
 use crate::config::{ExtensionPoint, FeatureGates, Gate, PluginCatalog, ReadOptions, SchedulerConfig};
 use crate::driver::extender::{Player, PlayerError};
+use crate::driver::recorder::RecordingTap;
 use crate::driver::sandbox::admission::PriorityClasses;
 use crate::driver::sandbox::api::ApiError;
 use crate::framework::extender::Extender;
@@ -89,7 +90,24 @@ pub fn run(
     read_file: ReadFile<'_>,
     print: &mut dyn FnMut(&str),
 ) -> Result<(), RunError> {
-    let stage = set(sources)?;
+    run_recorded(sources, script, read_file, print, &mut |_, _, _| None)
+}
+
+/// Makes the way to a recording for a scheduler that is made so and begins at that time.
+pub type Record<'a> = &'a mut dyn FnMut(&SchedulerConfig, &SchedulerOptions, Time) -> Option<RecordingTap>;
+
+/// The same, recorded.
+///
+/// # Errors
+/// As [`run`] has them.
+pub fn run_recorded(
+    sources: &CaseSources,
+    script: &str,
+    read_file: ReadFile<'_>,
+    print: &mut dyn FnMut(&str),
+    record: Record<'_>,
+) -> Result<(), RunError> {
+    let stage = set(sources, record)?;
     let during = BTreeMap::new();
     let mut run = Run { stage, during, printed: None, read_file, print };
     run.print_line("# start");
@@ -107,11 +125,12 @@ pub fn run(
         }
         run.print_state();
     }
+    run.stage.finish_recording();
     Ok(())
 }
 
 /// The scene at the start: the cluster is there, and the pending pods have arrived.
-fn set(sources: &CaseSources) -> Result<Stage, RunError> {
+fn set(sources: &CaseSources, record: Record<'_>) -> Result<Stage, RunError> {
     let gates = FeatureGates::parse(sources.feature_gates.trim()).map_err(CaseError::from)?;
     let config = read_config(sources.config.as_ref(), &gates)?;
     let calls = Calls::default();
@@ -135,6 +154,7 @@ fn set(sources: &CaseSources) -> Result<Stage, RunError> {
         turns: Turns::OnCommand,
         ..SchedulerOptions::default()
     };
+    let tap = record(&config, &options, EPOCH);
     let scheduler = Scheduler::new(profiles.into_values().collect(), options).map_err(CaseError::from)?;
     let extenders = match &sources.extenders {
         _ if list.is_empty() => None,
@@ -145,6 +165,7 @@ fn set(sources: &CaseSources) -> Result<Stage, RunError> {
         }
     };
     let mut stage = Stage::new(scheduler, calls, extenders, EPOCH);
+    stage.record(tap);
     fill(&mut stage, &sources.manifests)?;
     Ok(stage)
 }

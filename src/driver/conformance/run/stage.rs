@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
 use crate::driver::extender::{PlayedAnswer, Player, PlayerError};
+use crate::driver::recorder::RecordingTap;
 use crate::driver::sandbox::admission::PriorityClasses;
 use crate::driver::sandbox::api::{ApiError, WatchEvent};
 use crate::framework::extender::{Extender, ExtenderCall, ExtenderVerb};
@@ -91,6 +92,8 @@ pub(super) struct Stage {
     pub attempted: Option<NamespacedName>,
     /// What went wrong that no command can be blamed for.
     error: Option<PlayerError>,
+    /// The recording, if there is one, and behind which of its inputs the scheduler is.
+    recording: Option<(RecordingTap, u64)>,
 }
 
 impl Stage {
@@ -112,6 +115,19 @@ impl Stage {
             n_moves: 0,
             attempted: None,
             error: None,
+            recording: None,
+        }
+    }
+
+    /// Records every input from now on.
+    pub fn record(&mut self, tap: Option<RecordingTap>) {
+        self.recording = tap.map(|tap| (tap, 0));
+    }
+
+    /// Ends the recording.
+    pub fn finish_recording(&mut self) {
+        if let Some((mut tap, behind)) = self.recording.take() {
+            tap.finish(behind, &self.scheduler, "the script is over");
         }
     }
 
@@ -155,8 +171,13 @@ impl Stage {
     }
 
     fn handle_at(&mut self, now: Time, input: Input) {
+        let recorded = self.recording.is_some().then(|| input.clone());
         self.scheduler.handle(now, input);
+        let n_before = self.effects.len();
         self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
+        if let (Some((tap, behind)), Some(input)) = (&mut self.recording, recorded) {
+            *behind = tap.took(*behind, now, input, self.effects.range(n_before..), &self.scheduler);
+        }
         for line in self.scheduler.moves_after(self.n_moves) {
             self.lines.add(lines::queue_move(&line.entry));
         }

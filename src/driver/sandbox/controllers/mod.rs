@@ -90,7 +90,7 @@ impl Controllers {
     }
 
     /// Begins with a cluster: everything in it is looked at.
-    pub(super) fn start(&mut self, api: &mut SandboxApi, now: Time) {
+    pub fn start(&mut self, api: &mut SandboxApi, now: Time) {
         api.set_has_controllers();
         for object in api.objects().iter() {
             self.observe(&WatchEvent::Added(object));
@@ -99,7 +99,7 @@ impl Controllers {
     }
 
     /// A change was reported.
-    pub(super) fn observe(&mut self, event: &WatchEvent) {
+    pub fn observe(&mut self, event: &WatchEvent) {
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified { new: object, .. } => self.changed(object),
             WatchEvent::Deleted(object) => self.gone(object),
@@ -168,7 +168,7 @@ impl Controllers {
 
     /// Looks at everything that has changed, and at what came of that. Changes made elsewhere meanwhile are for the
     /// next time.
-    pub(super) fn work(&mut self, api: &mut SandboxApi, now: Time) {
+    pub fn work(&mut self, api: &mut SandboxApi, now: Time) {
         while let Some(item) = self.due.pop_first() {
             let Self { due, journal, .. } = self;
             let cx = &mut Cx { api, now, journal, due };
@@ -193,7 +193,7 @@ impl Controllers {
     }
 
     /// When a controller does something by itself next, and what.
-    pub(super) fn next_timeout(&self) -> Option<(Time, Str)> {
+    pub fn next_timeout(&self) -> Option<(Time, Str)> {
         self.provisioner.next_timeout()
     }
 
@@ -203,7 +203,7 @@ impl Controllers {
     }
 
     /// Time has gone on.
-    pub(super) fn advance(&mut self, api: &mut SandboxApi, now: Time) {
+    pub fn advance(&mut self, api: &mut SandboxApi, now: Time) {
         let Self { due, journal, .. } = self;
         self.provisioner.advance(&mut Cx { api, now, journal, due });
     }

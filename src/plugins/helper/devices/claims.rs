@@ -3,7 +3,7 @@
 //! Follows the claim tracker of `plugins/dynamicresources/dra_manager.go` and `util/assumecache`. A claim that was
 //! written is assumed until a watch reports it; what the watch reports of an older version is not told on. An allocation
 //! that a pod has reserved and not written yet is in flight: its devices count as allocated, and no other pod may use
-//! the claim.
+//! the claim but those that are tried in the same cycle of a pod group.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,10 +23,20 @@ pub struct Claims {
     shares: bool,
     assumed: BTreeMap<NamespacedName, Arc<ResourceClaim>>,
     allocated: Arc<AllocatedDevices>,
-    in_flight: BTreeMap<Uid, Arc<ResourceClaim>>,
+    in_flight: BTreeMap<Uid, InFlight>,
     in_flight_devices: Arc<AllocatedDevices>,
     /// The claims for extended resources, by the pods that own them.
     of_pods: BTreeMap<Uid, BTreeSet<NamespacedName>>,
+}
+
+/// An allocation that was reserved and is not written.
+#[derive(Clone, Debug)]
+struct InFlight {
+    claim: Arc<ResourceClaim>,
+    /// How many pods have reserved it.
+    n_sharers: usize,
+    /// The cycle of the pod group in which that was done last, if it was in one.
+    pod_group_cycle: Option<u64>,
 }
 
 fn version(claim: &ResourceClaim) -> Option<u64> {
@@ -70,12 +80,19 @@ impl Claims {
 
     /// The allocation that is in flight for a claim.
     pub fn pending_allocation(&self, uid: &Uid) -> Option<&AllocationResult> {
-        self.in_flight.get(uid)?.status.allocation.as_ref()
+        self.in_flight.get(uid)?.claim.status.allocation.as_ref()
+    }
+
+    /// The same, if it was reserved in that cycle of a pod group: the other members may use it, too.
+    pub fn shared_allocation(&self, uid: &Uid, pod_group_cycle: Option<u64>) -> Option<&AllocationResult> {
+        let in_flight = self.in_flight.get(uid)?;
+        let is_shared = pod_group_cycle.is_some() && in_flight.pod_group_cycle == pod_group_cycle;
+        in_flight.claim.status.allocation.as_ref().filter(|_| is_shared)
     }
 
     /// The claims whose allocation is in flight, by the UIDs that they had when it was reserved.
     pub fn in_flight(&self) -> impl Iterator<Item = (&Uid, &Arc<ResourceClaim>)> {
-        self.in_flight.iter()
+        self.in_flight.iter().map(|(uid, in_flight)| (uid, &in_flight.claim))
     }
 
     /// The claims that are assumed to be as they were written.
@@ -83,27 +100,29 @@ impl Claims {
         self.assumed.values()
     }
 
-    /// An allocation is in flight from now on.
-    pub fn add_in_flight(&mut self, uid: Uid, claim: Arc<ResourceClaim>) {
-        self.in_flight.entry(uid).or_insert(claim);
-        self.count_in_flight();
+    /// An allocation is in flight from now on, for one pod more (`SignalClaimPendingAllocation`).
+    pub fn add_in_flight(&mut self, uid: Uid, claim: Arc<ResourceClaim>, pod_group_cycle: Option<u64>) {
+        if let Some(in_flight) = self.in_flight.get_mut(&uid) {
+            in_flight.n_sharers += 1;
+            in_flight.pod_group_cycle = pod_group_cycle.or(in_flight.pod_group_cycle);
+            return;
+        }
+        Arc::make_mut(&mut self.in_flight_devices).add(&claim, self.shares);
+        self.in_flight.insert(uid, InFlight { claim, n_sharers: 1, pod_group_cycle });
     }
 
-    /// An allocation is no longer in flight. False if it was not.
-    pub fn remove_in_flight(&mut self, uid: &Uid) -> bool {
-        let is_removed = self.in_flight.remove(uid).is_some();
-        if is_removed {
-            self.count_in_flight();
+    /// A pod does not need an allocation in flight any more. It is no longer in flight if that was the last one, or
+    /// if it `is_written`. False if it still is, or was not (`MaybeRemoveClaimPendingAllocation`).
+    pub fn remove_in_flight(&mut self, uid: &Uid, is_written: bool) -> bool {
+        let Some(in_flight) = self.in_flight.get_mut(uid) else { return false };
+        if in_flight.n_sharers > 1 && !is_written {
+            in_flight.n_sharers -= 1;
+            return false;
         }
-        is_removed
-    }
-
-    fn count_in_flight(&mut self) {
-        let mut devices = AllocatedDevices::default();
-        for claim in self.in_flight.values() {
-            devices.add(claim, self.shares);
+        if let Some(in_flight) = self.in_flight.remove(uid) {
+            Arc::make_mut(&mut self.in_flight_devices).remove(&in_flight.claim, self.shares);
         }
-        self.in_flight_devices = Arc::new(devices);
+        true
     }
 
     /// Takes a claim that was written for the present one (`Assume`). The answer is what is to be told of it.
@@ -226,9 +245,9 @@ impl Digestible for Claims {
         }
         self.allocated.digest(digest);
         digest.len(self.in_flight.len());
-        for (uid, claim) in &self.in_flight {
-            digest.str(uid);
-            digest_claim(claim, digest);
+        for (uid, in_flight) in &self.in_flight {
+            digest.str(uid).len(in_flight.n_sharers);
+            digest_claim(&in_flight.claim, digest);
         }
         self.in_flight_devices.digest(digest);
     }
@@ -320,6 +339,7 @@ mod tests {
         Restore,
         Reserve,
         GiveBack,
+        Written,
     }
 
     fn deeds() -> impl Strategy<Value = Vec<Deed>> {
@@ -330,6 +350,7 @@ mod tests {
             Just(Deed::Restore),
             Just(Deed::Reserve),
             Just(Deed::GiveBack),
+            Just(Deed::Written),
         ];
         prop::collection::vec(deed, 0..30)
     }
@@ -340,6 +361,7 @@ mod tests {
         fn assume_and_restore_leave_no_trace(deeds in deeds()) {
             let mut world = World::default();
             let key = claim(0, None).metadata.key();
+            let mut n_sharers = 0_usize;
             for (version, deed) in (1..).zip(deeds) {
                 let with = |is_allocated: bool| claim(version, is_allocated.then_some("d0"));
                 match deed {
@@ -349,15 +371,28 @@ mod tests {
                         drop(world.claims.assume(&world.objects, with(is_allocated)));
                     }
                     Deed::Restore => drop(world.claims.restore(&world.objects, &key)),
-                    Deed::Reserve => world.claims.add_in_flight("c".into(), with(true)),
-                    Deed::GiveBack => drop(world.claims.remove_in_flight(&"c".into())),
+                    Deed::Reserve => {
+                        n_sharers += 1;
+                        world.claims.add_in_flight("c".into(), with(true), None);
+                    }
+                    Deed::GiveBack => {
+                        let was_last = world.claims.remove_in_flight(&"c".into(), false);
+                        prop_assert_eq!(was_last, n_sharers == 1);
+                        n_sharers = n_sharers.saturating_sub(1);
+                    }
+                    Deed::Written => {
+                        let was_in_flight = world.claims.remove_in_flight(&"c".into(), true);
+                        prop_assert_eq!(was_in_flight, n_sharers > 0);
+                        n_sharers = 0;
+                    }
                 }
+                prop_assert_eq!(world.claims.pending_allocation(&"c".into()).is_some(), n_sharers > 0);
                 let known = world.claims.get(&world.objects, &key);
                 let has = known.is_some_and(|claim| claim.status.allocation.is_some())
                     || world.claims.pending_allocation(&"c".into()).is_some();
                 prop_assert_eq!(world.is_allocated("d0"), has);
             }
-            world.claims.remove_in_flight(&"c".into());
+            world.claims.remove_in_flight(&"c".into(), true);
             world.report(None);
             let mut clean = Digest::new();
             Claims::default().digest(&mut clean);

@@ -1,5 +1,6 @@
 //! Pages about the attempt: its cells, plugins and phases, and past attempts.
 
+use super::devices;
 use super::page::Page;
 use crate::api::Str;
 use crate::api::time::human_duration;
@@ -62,6 +63,12 @@ pub(super) fn cell(page: &mut Page, node: &Str, plugin: &Str, kind: CellKind, cx
         for line in explanation.arithmetic {
             page.text(line, Role::Number);
         }
+    }
+    if kind == CellKind::Filter
+        && explain::is_about_devices(plugin)
+        && let Some(info) = trace.snapshot.get(node)
+    {
+        devices::table(page, trace, info, cx);
     }
     page.heading("the pod");
     page.item("name", trace.pod_key().to_string());
@@ -321,6 +328,20 @@ pub(super) fn past(page: &mut Page, number: u64, cx: &Cx<'_>) {
     page.text(outcome_text(&line.outcome), Role::Text);
     page.heading("attempt");
     page.item("began", format!("{} ago", human_duration(view.now.saturating_since(line.started))));
+    let known = view.pod_logs.get(&line.pod).and_then(|log| explain::attempt_of(log, number));
+    if let Some((attempt, before)) = known {
+        let story = explain::attempt_story(attempt, before);
+        page.item("try", attempt.attempt.to_string());
+        page.item("brought by", story.why);
+        page.item("nodes", story.verdicts);
+        if let Some(before) = before {
+            page.heading(format!("what differed from attempt {}", before.number));
+            for difference in story.differences {
+                let role = if difference.ends_with("-> fits") { Role::Winner } else { Role::Accent };
+                page.text(difference, role);
+            }
+        }
+    }
     let is_shown = view.cycle.as_ref().is_some_and(|cycle| cycle.number == number);
     if is_shown {
         page.text("Its evidence stands in the cycle pane and in the matrix.", Role::Muted);

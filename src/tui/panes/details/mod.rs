@@ -3,8 +3,10 @@
 //! It follows what is selected in the whole console, unless it is told to stay.
 
 mod attempt;
+mod devices;
 mod objects;
 mod page;
+mod pod;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -167,7 +169,7 @@ fn subject_title(subject: &Subject, cx: &Cx<'_>) -> String {
 fn page_of(subject: &Subject, cx: &Cx<'_>) -> Page {
     let mut page = Page::default();
     match subject {
-        Subject::Pod(key) => objects::pod(&mut page, key, cx),
+        Subject::Pod(key) => pod::pod(&mut page, key, cx),
         Subject::Node(name) => objects::node(&mut page, name, cx),
         Subject::Event(event) => objects::event(&mut page, event, cx),
         Subject::Cell { node, plugin, kind } => attempt::cell(&mut page, node, plugin, *kind, cx),

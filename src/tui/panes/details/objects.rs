@@ -3,123 +3,13 @@
 use serde::Serialize;
 
 use super::page::Page;
-use crate::api::objects::Pod;
+use crate::api::Duration;
 use crate::api::time::human_duration;
-use crate::api::{Duration, NamespacedName, Time};
-use crate::explain::{self, PodPlace};
+use crate::explain;
 use crate::framework::{NodeInfo, PodInfo};
 use crate::scheduler::view::{ObjectEvent, View};
-use crate::tui::panes::log::outcome_text;
 use crate::tui::panes::{Cx, Subject, names};
 use crate::tui::theme::Role;
-
-/// How many lines of each kind of past are shown.
-const N_PAST: usize = 8;
-
-pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
-    let view = &cx.view.scheduler;
-    page.title(vec![(String::from("pod "), Role::Muted), (key.to_string(), Role::Strong)]);
-    let Some(place) = explain::place_of(view, key) else {
-        page.text("The scheduler does not know this pod: it is gone, or it has ended.", Role::Muted);
-        past(page, key, view);
-        return;
-    };
-    if let Some(story) = explain::pod_story(view, key) {
-        let role = match place {
-            PodPlace::Unschedulable(row) if row.gated_by.is_none() => Role::StatusUnschedulable,
-            PodPlace::Assigned(..) => Role::StatusSuccess,
-            PodPlace::Waiting(_) => Role::StatusWait,
-            _ => Role::Text,
-        };
-        page.text(story.headline, role);
-        page.text(story.next, Role::Text);
-    }
-    let cycle = view.cycle.as_ref().filter(|cycle| cycle.pod_key() == *key);
-    if let Some(cycle) = cycle {
-        page.text(format!("Attempt {}: {}.", cycle.number, explain::verdict_so_far(cycle)), Role::Text);
-    }
-    let pod = place.pod();
-    if let Some(message) = last_message(&place, pod) {
-        page.heading("last answer");
-        page.text(message, Role::Text);
-    }
-    page.heading("pod");
-    let class = match pod.spec.priority_class_name.as_str() {
-        "" => String::new(),
-        class => format!(" ({class})"),
-    };
-    page.item("priority", format!("{}{class}", pod.priority()));
-    let info = info_of(view, pod);
-    let requests = info.map(|info| explain::requests(info).join(", ")).unwrap_or_else(|| declared(pod));
-    page.item("requests", if requests.is_empty() { String::from("nothing") } else { requests });
-    for rule in explain::rules(pod) {
-        page.item(rule.kind, rule.text);
-    }
-    if pod.spec.preemption_policy.as_deref() == Some("Never") {
-        page.item("preemption", "it evicts nobody");
-    }
-    if let Some(row) = place.queue_row() {
-        page.item("attempts", row.attempts.to_string());
-        page.item("in the queue", human_duration(view.now.saturating_since(row.since)));
-        page.item("nominated to", row.nominated_node.as_deref().unwrap_or_default());
-    }
-    page.item("scheduler", pod.spec.scheduler_name.to_string());
-    page.item("created", pod.metadata.creation_timestamp.map(Time::to_rfc3339).unwrap_or_default());
-    if let Some(owner) = pod.metadata.controller() {
-        page.item("owner", format!("{} {}", owner.kind, owner.name));
-    }
-    past(page, key, view);
-}
-
-/// What the last attempt said: from the queue, or from the condition that it left.
-fn last_message(place: &PodPlace<'_>, pod: &Pod) -> Option<String> {
-    if let Some(message) = place.queue_row().and_then(|row| row.message.as_ref()) {
-        return Some(message.to_string());
-    }
-    let condition = pod.condition("PodScheduled").filter(|condition| condition.status == "False")?;
-    (!condition.message.is_empty()).then(|| condition.message.clone())
-}
-
-/// The pod with what was computed from it, if an attempt or a node has it.
-fn info_of<'v>(view: &'v View, pod: &Pod) -> Option<&'v PodInfo> {
-    let in_cycle =
-        view.cycle.as_ref().map(|cycle| cycle.pod_info.as_ref()).filter(|info| info.uid() == pod.uid());
-    in_cycle.or_else(|| {
-        let node = view.nodes.iter().find(|node| *node.name() == pod.spec.node_name)?;
-        node.pods().iter().map(AsRef::as_ref).find(|info| info.uid() == pod.uid())
-    })
-}
-
-/// The requests of a pod that nothing has been computed from yet.
-fn declared(pod: &Pod) -> String {
-    explain::requests(&PodInfo::new(std::sync::Arc::new(pod.clone()))).join(", ")
-}
-
-fn past(page: &mut Page, key: &NamespacedName, view: &View) {
-    let ago = |at: Time| format!("{} ago", human_duration(view.now.saturating_since(at)));
-    let attempts: Vec<_> = view.history.iter().rev().filter(|line| line.pod == *key).take(N_PAST).collect();
-    if !attempts.is_empty() {
-        page.heading("attempts");
-        for line in attempts {
-            page.item(ago(line.started), format!("#{} {}", line.number, outcome_text(&line.outcome)));
-        }
-    }
-    let moves: Vec<_> = view.moves.iter().rev().filter(|line| line.pod == *key).take(N_PAST).collect();
-    if !moves.is_empty() {
-        page.heading("moves");
-        for line in moves {
-            page.item(ago(line.at), line.text.clone());
-        }
-    }
-    let events: Vec<_> =
-        view.events.iter().rev().filter(|event| event.regarding == *key).take(N_PAST).collect();
-    if !events.is_empty() {
-        page.heading("events");
-        for event in events {
-            page.item(ago(event.at), format!("{}: {}", event.reason, event.note));
-        }
-    }
-}
 
 fn find_node<'v>(view: &'v View, name: &str) -> Option<&'v NodeInfo> {
     let index = view.nodes.binary_search_by(|node| node.name().as_ref().cmp(name)).ok()?;

@@ -13,6 +13,8 @@ use crate::tui::widgets::{bar, text};
 /// The narrowest and the widest column of labels.
 const LABEL_MIN: usize = 8;
 const LABEL_MAX: usize = 16;
+/// How far notes are set in.
+const NOTE_INDENT: usize = 4;
 /// The least width of a value beside its label; below that it goes under it.
 const VALUE_MIN: usize = 14;
 
@@ -23,6 +25,8 @@ enum Block {
     Line(Vec<(String, Role)>),
     /// A paragraph.
     Text(String, Role),
+    /// A paragraph that is set in.
+    Note(String, Role),
     /// The head of a section.
     Heading(String),
     /// A value with its name.
@@ -50,6 +54,14 @@ impl Page {
         let text = text.into();
         if !text.is_empty() {
             self.blocks.push(Block::Text(text, role));
+        }
+    }
+
+    /// A paragraph that belongs to the line above it, and is set in.
+    pub(super) fn note(&mut self, text: impl Into<String>, role: Role) {
+        let text = text.into();
+        if !text.is_empty() {
+            self.blocks.push(Block::Note(text, role));
         }
     }
 
@@ -133,6 +145,13 @@ impl PageDrawer<'_> {
                 }
                 for line in text::wrap(paragraph, self.width) {
                     self.push(lines, self.find.spans(&line, self.style(*role), self.cx), [line.as_str()]);
+                }
+            }
+            Block::Note(paragraph, role) => {
+                for line in text::wrap(paragraph, self.width.saturating_sub(NOTE_INDENT)) {
+                    let mut spans = vec![Span::raw(" ".repeat(NOTE_INDENT))];
+                    spans.extend(self.find.spans(&line, self.style(*role), self.cx));
+                    self.push(lines, spans, [line.as_str()]);
                 }
             }
             Block::Heading(heading) => {

@@ -248,10 +248,14 @@ impl Pane for MatrixPane {
         if let Some(trace) = &cx.view.scheduler.cycle {
             let look = self.look(trace);
             let mut parts = match look.kind {
-                CellKind::Filter => format!(" {dot} filter {dot} {} nodes", trace.nodes().len()),
+                CellKind::Filter => {
+                    let n = explain::counted(trace.nodes().len(), "node");
+                    format!(" {dot} filter {dot} {n}")
+                }
                 CellKind::Score => {
                     let n = trace.score.as_ref().map_or(0, |score| score.nodes.len());
-                    format!(" {dot} score {dot} {} {dot} {n} nodes", self.points.as_str())
+                    let n = explain::counted(n, "node");
+                    format!(" {dot} score {dot} {} {dot} {n}", self.points.as_str())
                 }
             };
             parts.push_str(&format!(" {dot} {}", look.order.as_str()));

@@ -1,0 +1,137 @@
+//! Recording from within a session: begun, ended and saved while it goes on.
+
+use std::path::{Path, PathBuf};
+
+use crate::api::Str;
+use crate::recording::{Compression, Header, Slim};
+
+use super::recorder::{Recorder, RecorderError, RecorderOptions};
+use super::session::{NoticeLevel, RecordTo, RecorderView};
+use super::stepper::Stepper;
+
+/// What recordings of a session are made with.
+#[derive(Debug)]
+pub struct Desk {
+    header: Header,
+    slim: Slim,
+    /// The file that is being written, and its recorder if the session has begun it.
+    file: Option<Str>,
+    recorder: Option<Recorder>,
+}
+
+impl Desk {
+    /// For a session that is recorded into `file` from the start, if there is one.
+    pub fn new(header: Header, slim: Slim, file: Option<&Path>) -> Self {
+        Self { header, slim, file: file.map(name), recorder: None }
+    }
+
+    fn create(&self, path: &Path) -> Result<(Recorder, super::recorder::RecordingTap), RecorderError> {
+        let options = RecorderOptions {
+            compression: Compression::of_name(&path.to_string_lossy()),
+            slim: self.slim.clone(),
+            ..RecorderOptions::default()
+        };
+        Recorder::create(path, &self.header, options)
+    }
+
+    /// The file that is meant; a new name after the source where none was given.
+    fn path(&self, to: &RecordTo) -> PathBuf {
+        let source = match to {
+            RecordTo::File(path) => return path.clone(),
+            RecordTo::AnyFile => &self.header.source,
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let stem: String = source.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
+        let named = |n: u32| PathBuf::from(format!("{stem}-{n}.rec"));
+        (1..10_000).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(10_000))
+    }
+}
+
+fn name(path: &Path) -> Str {
+    Str::from(path.to_string_lossy().as_ref())
+}
+
+impl Stepper {
+    /// Lets the session be recorded.
+    pub fn set_desk(&mut self, desk: Desk) {
+        self.desk = Some(desk);
+    }
+
+    /// How the recording goes, if one is being made.
+    pub fn recorder_view(&self) -> Option<RecorderView> {
+        let (stats, failure) = self.simulator().recording_state()?;
+        let file = self.desk.as_ref().and_then(|desk| desk.file.clone()).unwrap_or_default();
+        Some(RecorderView { file, stats, failure: failure.map(Str::from) })
+    }
+
+    /// Begins a recording.
+    pub(super) fn record(&mut self, to: &RecordTo) {
+        if self.simulator().recording_state().is_some() {
+            return self.say(NoticeLevel::Info, "this session is being recorded: :record stop ends that");
+        }
+        let outcome = self.with_new_file(to, |stepper, tap| {
+            stepper.rewind.machine_mut().begin_recording(tap).map_err(|error| error.to_string())
+        });
+        match outcome {
+            Ok((path, recorder)) => {
+                let file = name(&path);
+                if let Some(desk) = &mut self.desk {
+                    (desk.file, desk.recorder) = (Some(file.clone()), Some(recorder));
+                }
+                self.say(NoticeLevel::Info, format!("recording to {file}, from the session's start on"));
+            }
+            Err(said) => self.say(NoticeLevel::Error, said),
+        }
+    }
+
+    /// Ends the recording.
+    pub(super) fn stop_recording(&mut self) {
+        if self.simulator().recording_state().is_none() {
+            return self.say(NoticeLevel::Info, "this session is not being recorded");
+        }
+        self.rewind.machine_mut().stop_recording("recording was stopped");
+        let (file, recorder) = match &mut self.desk {
+            Some(desk) => (desk.file.take(), desk.recorder.take()),
+            None => (None, None),
+        };
+        let file = file.unwrap_or_default();
+        match recorder.map(Recorder::finish) {
+            Some(Err(error)) => self.say(NoticeLevel::Error, format!("{file}: {error}")),
+            Some(Ok(stats)) => {
+                self.say(NoticeLevel::Info, format!("recorded {} inputs to {file}", stats.inputs));
+            }
+            None => self.say(NoticeLevel::Info, format!("the recording {file} is complete")),
+        }
+    }
+
+    /// Saves what has happened.
+    pub(super) fn save_last(&mut self, to: &RecordTo) {
+        let outcome = self.with_new_file(to, |stepper, tap| {
+            let machine = stepper.rewind.machine();
+            machine.save_recording(tap, "saved from the session").map_err(|error| error.to_string())
+        });
+        let said = outcome.and_then(|(path, recorder)| {
+            let stats = recorder.finish().map_err(|error| format!("{}: {error}", path.display()))?;
+            Ok(format!("saved {} inputs to {}", stats.inputs, path.display()))
+        });
+        match said {
+            Ok(said) => self.say(NoticeLevel::Info, said),
+            Err(said) => self.say(NoticeLevel::Error, said),
+        }
+    }
+
+    fn with_new_file(
+        &mut self,
+        to: &RecordTo,
+        begin: impl FnOnce(&mut Self, super::recorder::RecordingTap) -> Result<(), String>,
+    ) -> Result<(PathBuf, Recorder), String> {
+        if !self.rewind.machine().has_tap() {
+            return Err("a recording that is played is not recorded again".to_owned());
+        }
+        let Some(desk) = &self.desk else { return Err("this session cannot be recorded".to_owned()) };
+        let path = desk.path(to);
+        let (recorder, tap) = desk.create(&path).map_err(|error| error.to_string())?;
+        begin(self, tap)?;
+        Ok((path, recorder))
+    }
+}

@@ -1,0 +1,238 @@
+//! The page about a pod: what would move it, what became of the events since its last attempt, and its attempts.
+
+use super::page::Page;
+use crate::api::objects::Pod;
+use crate::api::time::human_duration;
+use crate::api::{NamespacedName, Time};
+use crate::explain::{self, PodPlace};
+use crate::framework::PodInfo;
+use crate::scheduler::pod_log::PodLog;
+use crate::scheduler::trace::CycleOutcome;
+use crate::scheduler::view::{BindingRow, QueueRow, View};
+use crate::tui::panes::Cx;
+use crate::tui::panes::log::outcome_text;
+use crate::tui::theme::Role;
+
+/// How many Events are shown.
+const N_EVENTS: usize = 8;
+
+pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
+    let view = &cx.view.scheduler;
+    page.title(vec![(String::from("pod "), Role::Muted), (key.to_string(), Role::Strong)]);
+    let Some(place) = explain::place_of(view, key) else {
+        page.text("The scheduler does not know this pod: it is gone, or it has ended.", Role::Muted);
+        events(page, key, view);
+        return;
+    };
+    if let Some(story) = explain::pod_story(view, key) {
+        let role = match place {
+            PodPlace::Unschedulable(row) if row.gated_by.is_none() => Role::StatusUnschedulable,
+            PodPlace::Assigned(..) => Role::StatusSuccess,
+            PodPlace::Waiting(_) => Role::StatusWait,
+            _ => Role::Text,
+        };
+        // Of a pod that waits for a change one wants to know first which.
+        if matches!(place, PodPlace::Unschedulable(_)) {
+            page.text(story.next, Role::Strong);
+            page.text(story.headline, role);
+        } else {
+            page.text(story.headline, role);
+            page.text(story.next, Role::Text);
+        }
+    }
+    let cycle = view.cycle.as_ref().filter(|cycle| cycle.pod_key() == *key);
+    if let Some(cycle) = cycle {
+        page.text(format!("Attempt {}: {}.", cycle.number, explain::verdict_so_far(cycle)), Role::Text);
+    }
+    let pod = place.pod();
+    if let Some(message) = last_message(&place, pod) {
+        page.heading("last answer");
+        page.text(message, Role::Text);
+    }
+    if let PodPlace::Binding(row) = place {
+        binding(page, row, view);
+    }
+    let log = view.pod_logs.get(key).map(AsRef::as_ref);
+    if let Some(log) = log {
+        if place.queue_row().is_some() {
+            since_last_attempt(page, log, view);
+        }
+        attempts(page, log, view, cx);
+    }
+    if let Some(row) = place.queue_row() {
+        wakers(page, view, row);
+    }
+    page.heading("pod");
+    let class = match pod.spec.priority_class_name.as_str() {
+        "" => String::new(),
+        class => format!(" ({class})"),
+    };
+    page.item("priority", format!("{}{class}", pod.priority()));
+    let info = info_of(view, pod);
+    let requests = info.map(|info| explain::requests(info).join(", ")).unwrap_or_else(|| declared(pod));
+    page.item("requests", if requests.is_empty() { String::from("nothing") } else { requests });
+    for rule in explain::rules(pod) {
+        page.item(rule.kind, rule.text);
+    }
+    if pod.spec.preemption_policy.as_deref() == Some("Never") {
+        page.item("preemption", "it evicts nobody");
+    }
+    if let Some(row) = place.queue_row() {
+        page.item("attempts", row.attempts.to_string());
+        page.item("in the queue", human_duration(view.now.saturating_since(row.since)));
+        page.item("nominated to", row.nominated_node.as_deref().unwrap_or_default());
+    }
+    page.item("scheduler", pod.spec.scheduler_name.to_string());
+    page.item("created", pod.metadata.creation_timestamp.map(Time::to_rfc3339).unwrap_or_default());
+    if let Some(owner) = pod.metadata.controller() {
+        page.item("owner", format!("{} {}", owner.kind, owner.name));
+    }
+    events(page, key, view);
+}
+
+/// What the last attempt said: from the queue, or from the condition that it left.
+fn last_message(place: &PodPlace<'_>, pod: &Pod) -> Option<String> {
+    if let Some(message) = place.queue_row().and_then(|row| row.message.as_ref()) {
+        return Some(message.to_string());
+    }
+    let condition = pod.condition("PodScheduled").filter(|condition| condition.status == "False")?;
+    (!condition.message.is_empty()).then(|| condition.message.clone())
+}
+
+/// The pod with what was computed from it, if an attempt or a node has it.
+fn info_of<'v>(view: &'v View, pod: &Pod) -> Option<&'v PodInfo> {
+    let in_cycle =
+        view.cycle.as_ref().map(|cycle| cycle.pod_info.as_ref()).filter(|info| info.uid() == pod.uid());
+    in_cycle.or_else(|| {
+        let node = view.nodes.iter().find(|node| *node.name() == pod.spec.node_name)?;
+        node.pods().iter().map(AsRef::as_ref).find(|info| info.uid() == pod.uid())
+    })
+}
+
+/// The requests of a pod that nothing has been computed from yet.
+fn declared(pod: &Pod) -> String {
+    explain::requests(&PodInfo::new(std::sync::Arc::new(pod.clone()))).join(", ")
+}
+
+fn ago(view: &View, at: Time) -> String {
+    format!("{} ago", human_duration(view.now.saturating_since(at)))
+}
+
+/// What the pod waits for in PreBind, and for how long still.
+fn binding(page: &mut Page, row: &BindingRow, view: &View) {
+    for wait in &row.waits {
+        page.heading(format!("{} waits for", wait.plugin));
+        for what in &wait.what {
+            page.text(what.clone(), Role::Text);
+        }
+        if let Some(until) = wait.until {
+            page.item("gives up in", human_duration(until.saturating_since(view.now)));
+        }
+        if let Some(next) = wait.next_look {
+            page.item("looks in", human_duration(next.saturating_since(view.now)));
+        }
+    }
+}
+
+/// The events that the plugins listen to that turned the pod down or hold it.
+fn wakers(page: &mut Page, view: &View, row: &QueueRow) {
+    let wakers = explain::wakers(view, row);
+    let listening: Vec<_> = wakers.iter().filter(|waker| !waker.plugin.is_empty()).collect();
+    if listening.is_empty() || view.listeners.is_empty() {
+        return;
+    }
+    page.heading("events that its plugins listen to");
+    for waker in listening {
+        let events = if waker.events.is_empty() { String::from("none") } else { waker.events.join(", ") };
+        page.item(waker.plugin.to_string(), events);
+    }
+}
+
+/// What became of the events since the last attempt, the newest first.
+fn since_last_attempt(page: &mut Page, log: &PodLog, view: &View) {
+    let mut lines = explain::since_last_attempt(log);
+    if log.attempts.is_empty() && lines.is_empty() {
+        return;
+    }
+    page.heading(if log.attempts.is_empty() { "since it came" } else { "since its last attempt" });
+    if lines.is_empty() {
+        page.text("No event that its plugins listen to.", Role::Muted);
+    }
+    lines.reverse();
+    for line in lines {
+        let role = if line.has_moved { Role::StatusSuccess } else { Role::Text };
+        page.item_in(ago(view, line.at), line.text, role);
+        for (plugin, answer, reason) in line.answers {
+            let role = if answer == "Skip" { Role::Muted } else { Role::Text };
+            page.note(format!("{plugin} {answer}: {reason}"), role);
+        }
+    }
+    if log.n_older_moves > 0 {
+        page.text(format!("{} earlier ones are no longer kept.", log.n_older_moves), Role::Muted);
+    }
+}
+
+/// The attempts, the newest first, each with what differed from the one before it.
+fn attempts(page: &mut Page, log: &PodLog, view: &View, cx: &Cx<'_>) {
+    if log.attempts.is_empty() && log.under_way.is_none() {
+        return;
+    }
+    page.heading("attempts, and what differed");
+    if let Some(wake) = &log.under_way {
+        page.item_in("now", format!("brought about by {}", explain::woken_by(wake)), Role::Accent);
+    }
+    for (index, attempt) in log.attempts.iter().enumerate().rev() {
+        let before = index.checked_sub(1).and_then(|before| log.attempts.get(before));
+        let story = explain::attempt_story(attempt, before.map(AsRef::as_ref));
+        page.title(vec![
+            (format!("#{}", attempt.number), Role::Strong),
+            (format!(" try {}", attempt.attempt), Role::Text),
+            (format!(" {} ", cx.glyphs.dot), Role::Muted),
+            (ago(view, attempt.started), Role::Text),
+            (format!(" {} ", cx.glyphs.dot), Role::Muted),
+            (short_outcome(&attempt.outcome), outcome_role(&attempt.outcome)),
+        ]);
+        page.note(format!("by {}", story.why), Role::Muted);
+        page.note(story.verdicts, Role::Text);
+        for difference in story.differences {
+            let role = if difference.ends_with("-> fits") { Role::Winner } else { Role::Accent };
+            page.note(format!("{} {difference}", cx.glyphs.next), role);
+        }
+    }
+    if log.n_older_attempts > 0 {
+        let n = usize::try_from(log.n_older_attempts).unwrap_or(usize::MAX);
+        page.text(format!("{} are no longer kept.", explain::counted(n, "older attempt")), Role::Muted);
+    }
+}
+
+/// How an attempt ended, in a word or two.
+pub(super) fn short_outcome(outcome: &CycleOutcome) -> String {
+    match outcome {
+        CycleOutcome::Unschedulable { nominated_node: Some(node), .. } => format!("nominated to {node}"),
+        CycleOutcome::Unschedulable { .. } => String::from("unschedulable"),
+        CycleOutcome::Error { message } => format!("error: {message}"),
+        other => outcome_text(other),
+    }
+}
+
+pub(super) const fn outcome_role(outcome: &CycleOutcome) -> Role {
+    match outcome {
+        CycleOutcome::Bound { .. } => Role::StatusSuccess,
+        CycleOutcome::Unschedulable { .. } => Role::StatusUnschedulable,
+        CycleOutcome::Error { .. } => Role::StatusError,
+        CycleOutcome::Waiting { .. } => Role::StatusWait,
+        _ => Role::Text,
+    }
+}
+
+/// What the scheduler wrote about the pod.
+fn events(page: &mut Page, key: &NamespacedName, view: &View) {
+    let events: Vec<_> =
+        view.events.iter().rev().filter(|event| event.regarding == *key).take(N_EVENTS).collect();
+    if !events.is_empty() {
+        page.heading("events");
+        for event in events {
+            page.item(ago(view, event.at), format!("{}: {}", event.reason, event.note));
+        }
+    }
+}

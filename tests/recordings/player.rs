@@ -1,0 +1,401 @@
+//! A recording on the screen's side: gone through step by step, back, and to any place; left for a sandbox; and recorded
+//! from within a session.
+
+use std::sync::Arc;
+
+use schedscope::api::{Duration, NamespacedName};
+use schedscope::driver::desk::Desk;
+use schedscope::driver::history::HistoryLimits;
+use schedscope::driver::recorder::{RecorderOptions, RecordingTap};
+use schedscope::driver::replay::scan::{News, Scan};
+use schedscope::driver::replay::{Ending, RecordedSession};
+use schedscope::driver::rewind::Rewind;
+use schedscope::driver::sandbox::simulator::Simulator;
+use schedscope::driver::seek::{SeekTo, Wanted};
+use schedscope::driver::session::{Advance, BackTo, Edit, RecordTo, RunState, SessionCommand as Tell, Speed};
+use schedscope::driver::stepper::Stepper;
+use schedscope::plugins::registry::in_tree_registry;
+use schedscope::recording::{Compression, Record, Slim};
+
+use super::session::{Session, recorded};
+use super::{checked, header, records, rewritten};
+use crate::support::world::{node, pod, sandbox};
+
+/// A recording on a stepper, looked through as far as `is_scanned` says.
+pub fn stepper_on(bytes: &[u8], is_scanned: bool) -> Stepper {
+    let session = RecordedSession::read(bytes).unwrap();
+    let registry = in_tree_registry();
+    let mut rewind = Rewind::of_recording(&session, &registry, HistoryLimits::default()).unwrap();
+    if is_scanned {
+        let fresh = session.history(&registry, HistoryLimits::default()).unwrap().machine().clone();
+        let scan = Scan::start(fresh, session.ways).unwrap();
+        while let Some(news) = scan.next() {
+            rewind.take_news(news);
+        }
+    }
+    Stepper::on(rewind)
+}
+
+fn digest(stepper: &Stepper) -> u64 {
+    stepper.simulator().scheduler().digest()
+}
+
+fn said(stepper: &Stepper) -> String {
+    stepper.notice().map(|notice| notice.text.clone()).unwrap_or_default()
+}
+
+fn random_session(seed: u64, n_inputs: u64) -> Vec<u8> {
+    let mut session = Session::new(seed, Compression::None);
+    session.run(n_inputs);
+    session.finish()
+}
+
+/// Two pods are bound, a third one is rejected, the first marked in between.
+fn story() -> Vec<u8> {
+    let nodes = node("a", "2") + &node("b", "2");
+    let pods = pod("one", "2", "", "") + &pod("two", "2", "", "") + &pod("three", "2", "", "");
+    let (simulator, recorder, memory) = recorded(&(nodes + &pods), RecorderOptions::default());
+    let mut stepper = Stepper::new(simulator);
+    stepper.command(Tell::StepCycle);
+    stepper.command(Tell::Mark("one is there".to_owned()));
+    stepper.command(Tell::Note("the second has the other node to itself".to_owned()));
+    stepper.command(Tell::StepCycle);
+    stepper.command(Tell::StepCycle);
+    stepper.command(Tell::Advance(Advance::By(Duration::from_secs(10))));
+    stepper.command(Tell::Mark("full".to_owned()));
+    stepper.finish_recording("told");
+    drop(stepper);
+    recorder.finish().unwrap();
+    memory.bytes()
+}
+
+#[test]
+fn a_recording_opens_with_the_cluster_there_and_is_gone_through_to_its_end() {
+    let mut stepper = stepper_on(&story(), false);
+    let view = stepper.simulator().scheduler().view();
+    assert_eq!((view.counts.nodes, view.counts.active, view.counts.cycles), (2, 3, 0));
+    stepper.command(Tell::StepCycle);
+    assert_eq!(said(&stepper), "one is there: the second has the other node to itself");
+    stepper.command(Tell::StepCycle);
+    stepper.command(Tell::StepCycle);
+    let counts = stepper.simulator().scheduler().counts();
+    assert_eq!((counts.cycles, counts.bound, counts.failed), (3, 2, 1));
+    stepper.command(Tell::ToEnd);
+    stepper.command(Tell::StepCycle);
+    assert_eq!(said(&stepper), "the recording ends here (told); :leave goes on as a sandbox");
+    assert!(!stepper.moment().is_past());
+}
+
+#[test]
+fn a_recorded_attempt_is_looked_at_phase_by_phase() {
+    let mut stepper = stepper_on(&story(), false);
+    let before = digest(&stepper);
+    let mut phases = 0;
+    while stepper.moment().position == 1 {
+        stepper.command(Tell::StepPhase);
+        phases += 1;
+        assert!(phases < 40);
+    }
+    assert!(phases > 5, "{phases}");
+    assert_eq!(stepper.simulator().scheduler().counts().bound, 1);
+    let after = digest(&stepper);
+    stepper.command(Tell::Back(BackTo::Phase));
+    assert!(stepper.moment().phases_inside > 0);
+    stepper.command(Tell::StepCycle);
+    assert_eq!(digest(&stepper), after);
+    stepper.command(Tell::Back(BackTo::Cycle));
+    assert_eq!(digest(&stepper), before);
+}
+
+#[test]
+fn places_are_found_by_marker_failure_pod_text_and_time() {
+    let mut stepper = stepper_on(&story(), true);
+    let cycles = |stepper: &Stepper| stepper.simulator().scheduler().counts().cycles;
+    stepper.command(Tell::Seek(SeekTo::Marker("FULL".to_owned())));
+    assert_eq!((cycles(&stepper), stepper.simulator().elapsed().as_secs()), (3, 10));
+    stepper.command(Tell::Seek(SeekTo::Previous(Wanted::Mark)));
+    assert_eq!(cycles(&stepper), 1);
+    stepper.command(Tell::Seek(SeekTo::Next(Wanted::Failure)));
+    assert_eq!(cycles(&stepper), 3);
+    assert!(
+        said(&stepper).starts_with("cycle 3: default/two is unschedulable: 0/2 nodes"),
+        "{}",
+        said(&stepper)
+    );
+    stepper.command(Tell::Seek(SeekTo::Previous(Wanted::CycleOf(NamespacedName::new("default", "three")))));
+    assert_eq!(cycles(&stepper), 2);
+    stepper.command(Tell::Seek(SeekTo::Next(Wanted::Text("insufficient CPU".to_owned()))));
+    assert_eq!(cycles(&stepper), 3);
+    stepper.command(Tell::Back(BackTo::Start));
+    assert_eq!(stepper.simulator().scheduler().objects().len(), 0, "the beginning is before everything");
+    stepper.command(Tell::SeekAgain { is_back: false });
+    assert_eq!(cycles(&stepper), 3);
+    stepper.command(Tell::Seek(SeekTo::Next(Wanted::Preemption)));
+    assert_eq!(said(&stepper), "there is no preemption after this moment");
+    stepper.command(Tell::ToElapsed(Duration::ZERO));
+    assert_eq!(stepper.simulator().elapsed(), Duration::ZERO);
+}
+
+#[test]
+fn what_was_not_looked_through_yet_is_not_said_to_be_absent() {
+    let mut stepper = stepper_on(&story(), false);
+    stepper.command(Tell::Seek(SeekTo::Next(Wanted::Failure)));
+    assert!(said(&stepper).contains("% that were looked through so far"), "{}", said(&stepper));
+}
+
+#[test]
+fn every_moment_of_a_random_session_is_the_same_from_both_sides() {
+    for seed in [3, 4] {
+        let mut stepper = stepper_on(&random_session(seed, 1_200), seed == 4);
+        let end = stepper.moment().end;
+        let mut digests = vec![];
+        for position in 0..=end {
+            stepper.command(Tell::Seek(SeekTo::Position(position)));
+            assert_eq!(stepper.moment().position, position);
+            digests.push(digest(&stepper));
+        }
+        // A step back and a step on from every point.
+        for position in (1..=end).rev() {
+            stepper.command(Tell::Seek(SeekTo::Position(position - 1)));
+            assert_eq!(digest(&stepper), digests[position - 1]);
+            stepper.command(Tell::Seek(SeekTo::Position(position)));
+            assert_eq!(digest(&stepper), digests[position]);
+            stepper.command(Tell::Seek(SeekTo::Position(position - 1)));
+        }
+        assert_eq!(stepper.replay_view().unwrap().divergence, None);
+    }
+}
+
+#[test]
+fn stepping_through_a_random_session_is_stepping_through_its_phases() {
+    let bytes = random_session(9, 400);
+    let mut by_phases = stepper_on(&bytes, false);
+    while by_phases.moment().is_past() {
+        by_phases.command(Tell::StepPhase);
+    }
+    let mut at_once = stepper_on(&bytes, false);
+    at_once.command(Tell::ToEnd);
+    assert_eq!(digest(&by_phases), digest(&at_once));
+}
+
+#[test]
+fn a_session_that_went_back_is_a_tree() {
+    let (simulator, recorder, memory) = recorded(
+        &(node("a", "4") + &pod("one", "1", "", "") + &pod("two", "1", "", "")),
+        RecorderOptions::default(),
+    );
+    let mut stepper = Stepper::new(simulator);
+    stepper.command(Tell::StepCycle);
+    let first = digest(&stepper);
+    stepper.command(Tell::StepCycle);
+    let straight = digest(&stepper);
+    stepper.command(Tell::Back(BackTo::Cycle));
+    stepper.command(Tell::Edit(Edit::DeletePod(NamespacedName::new("default", "two"))));
+    let other = digest(&stepper);
+    stepper.finish_recording("done");
+    drop(stepper);
+    recorder.finish().unwrap();
+    let mut stepper = stepper_on(&memory.bytes(), true);
+    assert_eq!(stepper.moment().n_branches, 2);
+    stepper.command(Tell::ToEnd);
+    assert_eq!(digest(&stepper), other, "the last way is the one that counts");
+    stepper.command(Tell::ToBranch(0));
+    assert_eq!(digest(&stepper), straight);
+    stepper.command(Tell::Back(BackTo::Cycle));
+    assert_eq!(digest(&stepper), first);
+}
+
+#[test]
+fn a_recording_that_is_left_goes_on_as_a_sandbox_and_stays_as_it_was() {
+    let mut stepper = stepper_on(&story(), true);
+    stepper.command(Tell::StepCycle);
+    stepper.command(Tell::Leave);
+    assert!(!stepper.moment().is_recorded && stepper.moment().branch == 1);
+    stepper.command(Tell::Edit(Edit::DeletePod(NamespacedName::new("default", "two"))));
+    stepper.command(Tell::StepCycle);
+    let node_of_three = stepper
+        .simulator()
+        .api()
+        .objects()
+        .pods
+        .values()
+        .find_map(|pod| (&*pod.metadata.name == "three").then(|| pod.spec.node_name.to_string()));
+    assert_eq!(node_of_three.as_deref().map(str::is_empty), Some(false), "there is room now");
+    stepper.command(Tell::ToBranch(0));
+    assert_eq!(stepper.simulator().scheduler().counts().failed, 1);
+    assert!(stepper.moment().is_recorded);
+}
+
+#[test]
+fn a_change_leaves_the_recording_by_itself() {
+    let mut stepper = stepper_on(&story(), true);
+    stepper.command(Tell::Edit(Edit::Cordon("a".into())));
+    assert!(said(&stepper).contains("this is branch 1 now"), "{}", said(&stepper));
+    stepper.command(Tell::StepCycle);
+    assert_eq!(stepper.simulator().scheduler().counts().bound, 1);
+}
+
+#[test]
+fn playing_takes_as_long_as_it_took() {
+    let mut stepper = stepper_on(&story(), false);
+    stepper.command(Tell::SetSpeed(Speed::Times(2)));
+    stepper.command(Tell::Run);
+    let cycles = |stepper: &Stepper| stepper.simulator().scheduler().counts().cycles;
+    // Attempts that lay microseconds apart take a moment each, so that they can be followed.
+    stepper.tick(Duration::from_millis(60), || false);
+    assert_eq!(cycles(&stepper), 1);
+    stepper.tick(Duration::from_millis(100), || false);
+    assert_eq!(cycles(&stepper), 3);
+    stepper.tick(Duration::from_secs(4), || false);
+    assert!(stepper.moment().is_past());
+    stepper.tick(Duration::from_secs(2), || false);
+    assert_eq!((stepper.run_state(), stepper.moment().is_past()), (RunState::Paused, false));
+    assert!(said(&stepper).starts_with("the recording ends here"), "{}", said(&stepper));
+}
+
+#[test]
+fn a_difference_stops_the_replay_and_is_told() {
+    let bytes = random_session(7, 300);
+    let all = records(&bytes);
+    let at = all.iter().rposition(|record| matches!(record, Record::Input { decided: Some(_), .. })).unwrap();
+    let number = all[..=at].iter().filter(|record| matches!(record, Record::Input { .. })).count();
+    let other = rewritten(&bytes, |records| {
+        if let Record::Input { decided, .. } = &mut records[at] {
+            *decided = decided.map(|check| check ^ 1);
+        }
+    });
+    for is_scanned in [false, true] {
+        let mut stepper = stepper_on(&other, is_scanned);
+        stepper.command(Tell::ToEnd);
+        let divergence = stepper.replay_view().unwrap().divergence.unwrap();
+        assert_eq!(divergence.input(), number as u64);
+        assert!(
+            said(&stepper).starts_with(&format!("the replay differs: input {number} at ")),
+            "{}",
+            said(&stepper)
+        );
+        let there = stepper.moment();
+        stepper.command(Tell::StepCycle);
+        assert_eq!(stepper.moment(), there, "nothing goes on behind it");
+        assert!(said(&stepper).contains("the replay differs"), "{}", said(&stepper));
+        stepper.command(Tell::Back(BackTo::Cycle));
+        assert_eq!(stepper.replay_view().unwrap().divergence, None);
+    }
+}
+
+#[test]
+fn a_recording_that_was_cut_or_damaged_is_played_up_to_there() {
+    let bytes = random_session(8, 200);
+    let cut = RecordedSession::read(&bytes[..bytes.len() / 2]).unwrap();
+    assert!(
+        matches!(&cut.ending, Ending::Cut(how) if how.contains("it was cut off at byte")),
+        "{:?}",
+        cut.ending
+    );
+    assert!(cut.n_inputs > 50);
+    let stepper = stepper_on(&bytes[..bytes.len() / 2], false);
+    assert!(said(&stepper).contains("is not whole: it was cut off"), "{}", said(&stepper));
+    let mut damaged = bytes.clone();
+    damaged[bytes.len() / 2] ^= 4;
+    let damaged = RecordedSession::read(&*damaged).unwrap();
+    assert!(matches!(damaged.ending, Ending::Damaged(_)), "{:?}", damaged.ending);
+}
+
+#[test]
+fn the_timeline_counts_what_happened_and_has_the_markers() {
+    let mut stepper = stepper_on(&story(), true);
+    let timeline = stepper.timeline();
+    let attempts: u32 = timeline.by_order.iter().map(|bin| bin.attempts).sum();
+    let failed: u32 = timeline.by_time.iter().map(|bin| bin.failed).sum();
+    assert_eq!((attempts, failed, timeline.n_known), (3, 1, timeline.n));
+    let marks: Vec<&str> = timeline.marks.iter().map(|mark| &*mark.text).collect();
+    assert_eq!(marks, ["one is there", "the second has the other node to itself", "full"]);
+    assert!(Arc::ptr_eq(&timeline, &stepper.timeline()), "it is made anew only when something is new");
+}
+
+/// A sandbox that keeps what happens, and can be recorded.
+fn session_with_desk(manifest: &str) -> Stepper {
+    let mut stepper = Stepper::new(super::session::with_tap(manifest, RecordingTap::in_memory()));
+    stepper.set_desk(Desk::new(header(), Slim::default(), None));
+    stepper
+}
+
+#[test]
+fn a_recording_begun_in_the_middle_holds_the_session_from_its_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let manifest =
+        node("a", "2") + &pod("one", "1", "", "") + &pod("two", "1", "", "") + &pod("three", "1", "", "");
+    let mut stepper = session_with_desk(&manifest);
+    stepper.command(Tell::StepCycle);
+    stepper.command(Tell::StepPhase);
+    stepper.command(Tell::Back(BackTo::Phase));
+    stepper.command(Tell::StepCycle);
+    stepper.command(Tell::Record(RecordTo::File(path("mid.rec"))));
+    assert!(said(&stepper).starts_with("recording to "), "{}", said(&stepper));
+    assert!(stepper.recorder_view().is_some());
+    stepper.command(Tell::StepCycle);
+    stepper.command(Tell::Mark("here".to_owned()));
+    let there = digest(&stepper);
+    stepper.command(Tell::StopRecording);
+    assert!(stepper.recorder_view().is_none());
+    stepper.command(Tell::SaveLast(RecordTo::File(path("last.rec.zst"))));
+    assert!(said(&stepper).starts_with("saved "), "{}", said(&stepper));
+    stepper.command(Tell::SaveLast(RecordTo::File(path("last.rec.zst"))));
+    assert!(said(&stepper).contains("it is there already"), "{}", said(&stepper));
+    for name in ["mid.rec", "last.rec.zst"] {
+        let bytes = std::fs::read(path(name)).unwrap();
+        let (report, outcome) = checked(&bytes);
+        assert!(outcome.is_ok(), "{name}: {outcome:?}");
+        assert!(report.digests > 0 && report.end.is_some(), "{report:?}");
+        let mut replay = stepper_on(&bytes, false);
+        replay.command(Tell::ToEnd);
+        assert_eq!(digest(&replay), there, "{name}");
+    }
+    // After it was stopped another one can be begun.
+    stepper.command(Tell::Record(RecordTo::File(path("again.rec"))));
+    stepper.command(Tell::Back(BackTo::Cycle));
+    stepper.command(Tell::Edit(Edit::DeletePod(NamespacedName::new("default", "three"))));
+    let there = digest(&stepper);
+    stepper.command(Tell::StopRecording);
+    let bytes = std::fs::read(path("again.rec")).unwrap();
+    assert!(checked(&bytes).1.is_ok());
+    let mut replay = stepper_on(&bytes, false);
+    replay.command(Tell::ToEnd);
+    assert_eq!(digest(&replay), there);
+}
+
+#[test]
+fn what_is_not_kept_cannot_be_recorded_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = RecordTo::File(folder.path().join("a.rec"));
+    let mut stepper = Stepper::new(sandbox(&node("a", "2")));
+    stepper.command(Tell::Record(file.clone()));
+    assert!(
+        said(&stepper).contains("is not recorded again") || said(&stepper).contains("cannot be recorded")
+    );
+    let mut replay = stepper_on(&story(), false);
+    replay.command(Tell::Record(file));
+    assert_eq!(said(&replay), "a recording that is played is not recorded again");
+}
+
+/// Every news of a scan of a recording with a difference ends with it.
+#[test]
+fn the_scan_finds_the_difference_ahead_of_the_person() {
+    let bytes = random_session(7, 300);
+    let other = rewritten(&bytes, |records| {
+        let at = records
+            .iter()
+            .position(|record| matches!(record, Record::Input { decided: Some(_), .. }))
+            .unwrap();
+        if let Record::Input { decided, .. } = &mut records[at] {
+            *decided = None;
+        }
+    });
+    let session = RecordedSession::read(&*other).unwrap();
+    let fresh: Simulator =
+        session.history(&in_tree_registry(), HistoryLimits::default()).unwrap().machine().clone();
+    let scan = Scan::start(fresh, session.ways).unwrap();
+    let news: Vec<News> = std::iter::from_fn(|| scan.next()).collect();
+    assert!(matches!(news.last(), Some(News::Diverged { .. })), "{:?}", news.last());
+}
