@@ -439,7 +439,14 @@ impl<M: Machine> History<M> {
 
     fn begin_branch_if_needed(&mut self) {
         if self.position < self.end() || self.is_given() {
-            let parent = Some((self.branch, self.position));
+            // Where one branch was left for this one at this very moment, it is that one that is left again.
+            let mut left = self.branch;
+            while let Some((parent, at)) = self.branches.get(left.0).and_then(|branch| branch.parent)
+                && at >= self.position
+            {
+                left = parent;
+            }
+            let parent = Some((left, self.position));
             let first = self.position;
             let entries = VecDeque::new();
             self.branches.push(Branch { parent, first, entries, is_given: false, is_forgotten: false });

@@ -522,7 +522,13 @@ impl Scheduler {
             if self.journal.is_lean {
                 let (number, started) = (cycle.number, self.world.now);
                 let pod = cycle.pod_info().pod.key();
-                self.journal.add_history(CycleSummary { number, started, pod, outcome });
+                self.journal.add_history(CycleSummary {
+                    number,
+                    started,
+                    pod,
+                    host: cycle.host.clone(),
+                    outcome,
+                });
                 // What is there is that of an earlier one.
                 self.journal.last_trace = None;
             }
