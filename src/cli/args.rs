@@ -98,6 +98,10 @@ pub struct LiveArgs {
     /// Is the scheduler of the profiles' pods: binds them, reports on them, preempts for them
     #[arg(long)]
     pub operate: bool,
+    /// Whether the lease of leaderElection is held before anything is written, so that no two instances do; as the
+    /// configuration says without it, and true by default
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub leader_elect: Option<bool>,
     /// Tries no pod before it is told to
     #[arg(long)]
     pub paused: bool,

@@ -16,7 +16,9 @@ use crate::api::Kind;
 use crate::config::{Gate, SchedulerConfig};
 use crate::driver::extender::HttpTransport;
 use crate::driver::live::connect::{self, Connection};
+use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
+use crate::driver::live::lease::ElectionOptions;
 use crate::driver::live::session::{LiveSetup, spawn};
 use crate::driver::session::{SessionCommand, SessionHandle, SessionView};
 use crate::framework::Framework;
@@ -156,8 +158,8 @@ async fn prepare(
     let transport = Arc::new(HttpTransport::new(&extenders)?);
     let options = scheduler_options(configuration, extenders);
     let kinds = kinds(configuration);
-    let mode = if args.operate { Mode::Operate } else { Mode::Observe };
-    let engine = Engine::new(profiles(configuration)?, profiles(configuration)?, options, &kinds, mode)
+    let engine =
+        Engine::new(profiles(configuration)?, profiles(configuration)?, options, &kinds, Mode::Observe)
         .context("building the scheduler")?;
     let setup = LiveSetup {
         engine,
@@ -168,8 +170,27 @@ async fn prepare(
         host: connect::host_name(),
         transport,
         is_running: !args.paused,
+        election: election(args, configuration),
+        is_armed: args.operate,
     };
     Ok((setup, client))
+}
+
+/// How it is made sure that no other instance writes; absent with `--leader-elect=false`.
+fn election(args: &LiveArgs, configuration: &SchedulerConfig) -> Option<(LeaseName, ElectionOptions)> {
+    let leader = &configuration.document.leader_election;
+    if !args.leader_elect.unwrap_or(leader.leader_elect.unwrap_or(true)) {
+        return None;
+    }
+    let lease =
+        LeaseName { namespace: leader.resource_namespace.clone(), name: leader.resource_name.clone() };
+    let options = ElectionOptions {
+        identity: format!("{}_{:x}", connect::host_name(), seed()),
+        lease_duration: leader.lease_duration.into(),
+        renew_deadline: leader.renew_deadline.into(),
+        retry_period: leader.retry_period.into(),
+    };
+    Some((lease, options))
 }
 
 fn profiles(configuration: &SchedulerConfig) -> anyhow::Result<Vec<Framework>> {

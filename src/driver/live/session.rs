@@ -23,9 +23,11 @@ use crate::scheduler::effect::{Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
 
 use super::connect::Target;
+use super::elect::{Elected, LeaseName, elect};
 use super::engine::{Engine, Mode};
 use super::feed::feed;
 use super::informers::Report;
+use super::lease::ElectionOptions;
 use super::view::LiveView;
 use super::writer::{Surroundings, Writer};
 
@@ -75,6 +77,10 @@ pub struct LiveSetup {
     pub transport: Arc<dyn ExtenderTransport>,
     /// Whether pods are tried from the start.
     pub is_running: bool,
+    /// How it is made sure that no other instance writes, too; absent where the person vouches for that.
+    pub election: Option<(LeaseName, ElectionOptions)>,
+    /// Whether it writes as soon as it may.
+    pub is_armed: bool,
 }
 
 /// Starts a live session.
@@ -90,9 +96,14 @@ pub fn spawn(setup: LiveSetup, client: Client, runtime: Runtime) -> std::io::Res
     }
     let writer = {
         let _context = runtime.enter();
-        Writer::new(client, setup.qps, setup.burst, &setup.host)
+        Writer::new(client.clone(), setup.qps, setup.burst, &setup.host)
     };
+    let (election_sender, elections) = mpsc::unbounded_channel();
     let mut session = Live {
+        client: client.clone(),
+        election: setup.election,
+        elected: Some(election_sender),
+        leadership: Leadership::None,
         run_state: if setup.is_running { RunState::Running } else { RunState::Paused },
         engine: setup.engine,
         target: setup.target,
@@ -104,17 +115,41 @@ pub fn spawn(setup: LiveSetup, client: Client, runtime: Runtime) -> std::io::Res
         n_notices: 0,
         runtime,
     };
+    if setup.is_armed {
+        session.arm();
+    }
     let (views, view_receiver) = watch::channel(Arc::new(session.view()));
     std::thread::Builder::new().name("live".to_owned()).spawn(move || {
         let handle = session.runtime.handle().clone();
-        handle.block_on(session.run(commands, reports, outcomes, &views));
+        handle.block_on(session.run(commands, reports, outcomes, elections, &views));
         // Requests that are on their way are not waited for here: what has to be was waited for before.
         session.runtime.shutdown_background();
     })?;
     Ok(SessionHandle::with(move |command| command_sender.send(command).is_ok(), view_receiver))
 }
 
+/// How far this instance is on the way to being the one that writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leadership {
+    /// It does not want to be.
+    None,
+    /// It waits for the lease.
+    Waiting {
+        /// Who holds it, as far as is known.
+        holder: String,
+    },
+    /// It holds the lease.
+    Leading,
+    /// The person vouches that nobody else writes.
+    Unguarded,
+}
+
 struct Live {
+    client: Client,
+    election: Option<(LeaseName, ElectionOptions)>,
+    /// Given to the election when that begins; while it is there the other end stays open.
+    elected: Option<UnboundedSender<Elected>>,
+    leadership: Leadership,
     engine: Engine,
     target: Target,
     writer: Writer,
@@ -133,6 +168,7 @@ impl Live {
         mut commands: UnboundedReceiver<SessionCommand>,
         mut reports: Receiver<(Kind, Report)>,
         mut outcomes: UnboundedReceiver<Input>,
+        mut elections: UnboundedReceiver<Elected>,
         views: &watch::Sender<Arc<SessionView>>,
     ) {
         let mut last_view = Instant::now();
@@ -158,6 +194,14 @@ impl Live {
                     if let Some(outcome) = outcome {
                         self.engine.input(outcome, now());
                         is_dirty = true;
+                    }
+                }
+                elected = elections.recv(), if self.leadership != Leadership::Unguarded => {
+                    if let Some(elected) = elected {
+                        has_command = true;
+                        self.elected(elected);
+                    } else {
+                        elections.close();
                     }
                 }
                 report = reports.recv() => {
@@ -330,23 +374,70 @@ impl Live {
 
     fn live_command(&mut self, command: LiveCommand) {
         match command {
-            LiveCommand::Arm => {
-                self.engine.set_mode(Mode::Operate, now());
-                let profiles: Vec<Str> =
-                    self.engine.scheduler().profiles().map(|profile| profile.profile_name.clone()).collect();
-                let text = format!("ARMED: pods of {} are bound from now on", profiles.join(", "));
-                self.say(NoticeLevel::Warning, text);
-            }
-            LiveCommand::Disarm => {
-                self.engine.set_mode(Mode::Observe, now());
-                self.say(NoticeLevel::Info, "nothing is written any more");
-            }
+            LiveCommand::Arm => self.arm(),
+            LiveCommand::Disarm => self.disarm(),
             LiveCommand::SetConfirming(is_confirming) => self.engine.set_confirming(is_confirming),
             LiveCommand::Confirm { id, is_wanted } => {
                 if !self.engine.confirm(id, is_wanted, now()) {
                     self.say(NoticeLevel::Info, "that bind does not wait any more");
                 }
             }
+        }
+    }
+
+    /// Writes as soon as no other instance does.
+    fn arm(&mut self) {
+        if self.leadership != Leadership::None {
+            return self.say(NoticeLevel::Info, "it is armed already");
+        }
+        let Some((lease, options)) = self.election.clone() else {
+            self.leadership = Leadership::Unguarded;
+            return self.begin_to_write();
+        };
+        let Some(told) = self.elected.take() else {
+            return self.say(NoticeLevel::Error, "the lease was lost; start again to take part once more");
+        };
+        self.leadership = Leadership::Waiting { holder: String::new() };
+        self.say(NoticeLevel::Info, format!("waiting for the lease {}/{}", lease.namespace, lease.name));
+        self.runtime.spawn(elect(self.client.clone(), lease, options, told));
+    }
+
+    fn begin_to_write(&mut self) {
+        self.engine.set_mode(Mode::Operate, now());
+        let profiles: Vec<Str> =
+            self.engine.scheduler().profiles().map(|profile| profile.profile_name.clone()).collect();
+        self.say(NoticeLevel::Warning, format!("ARMED: pods of {} are bound from now on", profiles.join(", ")));
+    }
+
+    fn disarm(&mut self) {
+        self.engine.set_mode(Mode::Observe, now());
+        // The lease stays: nobody is to write while a person looks.
+        if self.leadership == Leadership::Unguarded {
+            self.leadership = Leadership::None;
+        }
+        self.say(NoticeLevel::Info, "nothing is written any more");
+    }
+
+    fn elected(&mut self, elected: Elected) {
+        match elected {
+            Elected::Leading => {
+                self.leadership = Leadership::Leading;
+                self.begin_to_write();
+            }
+            Elected::Lost { why } => {
+                self.engine.set_mode(Mode::Observe, now());
+                self.leadership = Leadership::None;
+                let text = format!("the lease is lost ({why}): nothing is written any more");
+                self.say(NoticeLevel::Error, text);
+            }
+            Elected::Other { holder } => {
+                if let Leadership::Waiting { holder: known } = &mut self.leadership {
+                    known.clone_from(&holder);
+                }
+                let text = format!("standing by: {holder} holds the lease");
+                self.say(NoticeLevel::Info, text);
+            }
+            Elected::Failing { error } => self.say(NoticeLevel::Warning, format!("the lease: {error}")),
         }
     }
 
