@@ -160,7 +160,7 @@ async fn prepare(
     let kinds = kinds(configuration);
     let engine =
         Engine::new(profiles(configuration)?, profiles(configuration)?, options, &kinds, Mode::Observe)
-        .context("building the scheduler")?;
+            .context("building the scheduler")?;
     let setup = LiveSetup {
         engine,
         kinds,
@@ -186,9 +186,9 @@ fn election(args: &LiveArgs, configuration: &SchedulerConfig) -> Option<(LeaseNa
         LeaseName { namespace: leader.resource_namespace.clone(), name: leader.resource_name.clone() };
     let options = ElectionOptions {
         identity: format!("{}_{:x}", connect::host_name(), seed()),
-        lease_duration: leader.lease_duration.into(),
-        renew_deadline: leader.renew_deadline.into(),
-        retry_period: leader.retry_period.into(),
+        lease_duration: leader.lease_duration.to_std(),
+        renew_deadline: leader.renew_deadline.to_std(),
+        retry_period: leader.retry_period.to_std(),
     };
     Some((lease, options))
 }

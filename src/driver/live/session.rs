@@ -174,6 +174,7 @@ impl Live {
         let mut last_view = Instant::now();
         let mut last_refresh = Instant::now();
         let mut is_dirty = true;
+        let mut is_election_over = false;
         loop {
             let has_work = self.has_work();
             let timeout = self.until_timeout();
@@ -196,14 +197,13 @@ impl Live {
                         is_dirty = true;
                     }
                 }
-                elected = elections.recv(), if self.leadership != Leadership::Unguarded => {
-                    if let Some(elected) = elected {
+                elected = elections.recv(), if !is_election_over => match elected {
+                    Some(elected) => {
                         has_command = true;
                         self.elected(elected);
-                    } else {
-                        elections.close();
                     }
-                }
+                    None => is_election_over = true,
+                },
                 report = reports.recv() => {
                     let Some((kind, report)) = report else { return };
                     self.report(kind, report);
@@ -387,8 +387,12 @@ impl Live {
 
     /// Writes as soon as no other instance does.
     fn arm(&mut self) {
-        if self.leadership != Leadership::None {
-            return self.say(NoticeLevel::Info, "it is armed already");
+        match self.leadership {
+            Leadership::None => {}
+            Leadership::Leading if self.engine.mode() == Mode::Observe => return self.begin_to_write(),
+            Leadership::Leading | Leadership::Unguarded | Leadership::Waiting { .. } => {
+                return self.say(NoticeLevel::Info, "it is armed already");
+            }
         }
         let Some((lease, options)) = self.election.clone() else {
             self.leadership = Leadership::Unguarded;
@@ -406,7 +410,10 @@ impl Live {
         self.engine.set_mode(Mode::Operate, now());
         let profiles: Vec<Str> =
             self.engine.scheduler().profiles().map(|profile| profile.profile_name.clone()).collect();
-        self.say(NoticeLevel::Warning, format!("ARMED: pods of {} are bound from now on", profiles.join(", ")));
+        self.say(
+            NoticeLevel::Warning,
+            format!("ARMED: pods of {} are bound from now on", profiles.join(", ")),
+        );
     }
 
     fn disarm(&mut self) {

@@ -220,11 +220,7 @@ impl Writer {
                         kind.resource(),
                         &*write.object.metadata().name
                     );
-                    return Err(Refusal {
-                        code: 409,
-                        message,
-                        retry_after: None,
-                    });
+                    return Err(Refusal { code: 409, message, retry_after: None });
                 }
                 self.send(&requests::update(write.verb, server, &known, &write.object)).await?
             }
