@@ -95,6 +95,9 @@ pub struct LiveArgs {
     /// The feature gates that hold.
     #[command(flatten)]
     pub gates: GateArgs,
+    /// Whether it is recorded.
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// Is the scheduler of the profiles' pods: binds them, reports on them, preempts for them
     #[arg(long)]
     pub operate: bool,

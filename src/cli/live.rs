@@ -11,6 +11,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::{ConnectionArgs, LiveArgs, OutputFormat};
+use super::setup::{self, Purpose, Recording};
 use super::{config, console, exit};
 use crate::api::Kind;
 use crate::config::{Gate, SchedulerConfig};
@@ -19,12 +20,13 @@ use crate::driver::live::connect::{self, Connection};
 use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
 use crate::driver::live::lease::ElectionOptions;
-use crate::driver::live::session::{LiveSetup, spawn};
+use crate::driver::live::session::{LiveSetup, now as live_now, spawn};
 use crate::driver::session::{SessionCommand, SessionHandle, SessionView};
 use crate::framework::Framework;
 use crate::framework::extender::Extender;
 use crate::framework::runtime::build_profiles;
 use crate::plugins::registry::in_tree_registry;
+use crate::recording::Header;
 use crate::scheduler::{QueueOptions, SchedulerOptions};
 use crate::tui::widgets::text::clean;
 use crate::tui::{self, ExitReason, terminal};
@@ -44,18 +46,22 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     let connection = connection(&args.connection);
     let setup = runtime.block_on(prepare(args, &connection, &configuration))?;
     if let Some(output) = args.output {
-        let (setup, client) = setup;
+        let (setup, client, recorder) = setup;
         let session = spawn(setup, client, runtime).context("starting the session")?;
-        return print(session, output);
+        let code = print(session, output)?;
+        recorder.map(Recording::finish).transpose()?;
+        return Ok(code);
     }
     terminal::check().map_err(|error| console::explain(&error))?;
     console::start_log(&args.console, &options.log)?;
-    let (setup, client) = setup;
+    let (setup, client, recorder) = setup;
     if setup.target.is_insecure {
         tracing::warn!(target: "live", "the server's certificate is not looked at");
     }
     let session = spawn(setup, client, runtime).context("starting the session")?;
-    match tui::run(session, options).map_err(|error| console::explain(&error))? {
+    let reason = tui::run(session, options).map_err(|error| console::explain(&error));
+    recorder.map(Recording::finish).transpose()?;
+    match reason? {
         ExitReason::Quit | ExitReason::TerminalGone => Ok(exit::OK),
         ExitReason::Signal(number) => Ok(exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))),
     }
@@ -150,7 +156,7 @@ async fn prepare(
     args: &LiveArgs,
     connection: &Connection,
     configuration: &SchedulerConfig,
-) -> anyhow::Result<(LiveSetup, kube::Client)> {
+) -> anyhow::Result<(LiveSetup, kube::Client, Option<Recording>)> {
     let (config, target) = connect::configure(connection).await?;
     let client = connect::client(config)?;
     connect::greet(&client, &target).await?;
@@ -158,9 +164,13 @@ async fn prepare(
     let transport = Arc::new(HttpTransport::new(&extenders)?);
     let options = scheduler_options(configuration, extenders);
     let kinds = kinds(configuration);
+    let header = Header::new(configuration, &options, live_now(), &target.context);
+    let (recorder, tap) = setup::start_recording(&args.record, &header, Purpose::Console)?.unzip();
     let engine =
         Engine::new(profiles(configuration)?, profiles(configuration)?, options, &kinds, Mode::Observe)
-            .context("building the scheduler")?;
+            .context("building the scheduler")?
+            .recorded(tap);
+    let recording_file = args.record.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let setup = LiveSetup {
         engine,
         kinds,
@@ -172,8 +182,9 @@ async fn prepare(
         is_running: !args.paused,
         election: election(args, configuration),
         is_armed: args.operate,
+        recording_file: recording_file.into(),
     };
-    Ok((setup, client))
+    Ok((setup, client, recorder))
 }
 
 /// How it is made sure that no other instance writes; absent with `--leader-elect=false`.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::api::objects::Pod;
 use crate::api::{Kind, NamespacedName, Object, Str, Time, Uid};
+use crate::driver::recorder::{RecorderStats, RecordingTap};
 use crate::framework::Framework;
 use crate::framework::extender::{ExtenderAnswer, ExtenderVerb};
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectId, EffectKind};
@@ -57,8 +58,12 @@ pub struct Engine {
     /// Binds that were predicted and not done, by pod.
     held: BTreeMap<Uid, Effect>,
     observer: Observer,
+    /// What the core has asked for and nobody has looked at.
+    effects: VecDeque<Effect>,
     /// What is to be done in the cluster.
     deeds: VecDeque<Effect>,
+    /// The way to the recording, if there is one.
+    recording: Option<RecordingTap>,
     now: Time,
     /// How many deeds were not done since it only observes.
     n_withheld: u64,
@@ -86,7 +91,9 @@ impl Engine {
             to_confirm: VecDeque::new(),
             held: BTreeMap::new(),
             observer: Observer::default(),
+            effects: VecDeque::new(),
             deeds: VecDeque::new(),
+            recording: None,
             now: Time::ZERO,
             n_withheld: 0,
         })
@@ -187,8 +194,49 @@ impl Engine {
     /// Takes the outcome of a deed, or a command.
     pub fn input(&mut self, input: Input, now: Time) {
         self.now = self.now.max(now);
-        self.scheduler.handle(self.now, input);
+        self.handle(input);
         self.take_effects();
+    }
+
+    /// The same with every input recorded from the first on.
+    #[must_use]
+    pub fn recorded(mut self, recording: Option<RecordingTap>) -> Self {
+        self.recording = recording;
+        self
+    }
+
+    /// What the recorder has done so far, and what went wrong, if there is a recording.
+    pub fn recording_state(&self) -> Option<(RecorderStats, Option<String>)> {
+        self.recording.as_ref().map(|tap| (tap.stats(), tap.failure()))
+    }
+
+    /// Marks this moment in the recording, or says something about it. False if there is no recording.
+    pub fn mark(&mut self, text: &str, is_note: bool) -> bool {
+        let Some(tap) = &mut self.recording else { return false };
+        let behind = tap.inputs();
+        if is_note {
+            tap.note(behind, self.now, text);
+        } else {
+            tap.marker(behind, self.now, text, &self.scheduler);
+        }
+        true
+    }
+
+    /// Ends the recording, if there is one.
+    pub fn finish_recording(&mut self, reason: &str) {
+        if let Some(mut tap) = self.recording.take() {
+            tap.finish(tap.inputs(), &self.scheduler, reason);
+        }
+    }
+
+    fn handle(&mut self, input: Input) {
+        let recorded = self.recording.is_some().then(|| input.clone());
+        self.scheduler.handle(self.now, input);
+        let n_before = self.effects.len();
+        self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
+        if let (Some(tap), Some(input)) = (&mut self.recording, recorded) {
+            tap.took(tap.inputs(), self.now, input, self.effects.range(n_before..), &self.scheduler);
+        }
     }
 
     /// Whether a pod can be tried.
@@ -271,7 +319,7 @@ impl Engine {
 
     /// Sorts out what the core wants done.
     fn take_effects(&mut self) {
-        while let Some(effect) = self.scheduler.poll_effect() {
+        while let Some(effect) = self.effects.pop_front() {
             match self.mode {
                 Mode::Observe => self.withhold(effect),
                 Mode::Operate => self.let_out(effect),
@@ -316,7 +364,7 @@ impl Engine {
             | EffectKind::PatchPodGroupStatus { .. }
             | EffectKind::DeletePod { .. } => Input::EffectDone { id, result: Ok(()) },
         };
-        self.scheduler.handle(self.now, answer);
+        self.handle(answer);
     }
 }
 

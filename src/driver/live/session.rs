@@ -17,7 +17,7 @@ use crate::api::{Kind, Str, Time};
 use crate::driver::rewind::Moment;
 use crate::driver::sandbox::simulator::ExtenderTransport;
 use crate::driver::session::{
-    Known, Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
+    Known, Notice, NoticeLevel, RecorderView, RunState, SessionCommand, SessionHandle, SessionView, Speed,
 };
 use crate::scheduler::effect::{Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
@@ -79,6 +79,8 @@ pub struct LiveSetup {
     pub is_running: bool,
     /// How it is made sure that no other instance writes, too; absent where the person vouches for that.
     pub election: Option<(LeaseName, ElectionOptions)>,
+    /// The recording's file, if there is one.
+    pub recording_file: Str,
     /// Whether it writes as soon as it may.
     pub is_armed: bool,
 }
@@ -100,6 +102,7 @@ pub fn spawn(setup: LiveSetup, client: Client, runtime: Runtime) -> std::io::Res
     };
     let (election_sender, elections) = mpsc::unbounded_channel();
     let mut session = Live {
+        recording_file: setup.recording_file,
         client: client.clone(),
         election: setup.election,
         elected: Some(election_sender),
@@ -122,6 +125,7 @@ pub fn spawn(setup: LiveSetup, client: Client, runtime: Runtime) -> std::io::Res
     std::thread::Builder::new().name("live".to_owned()).spawn(move || {
         let handle = session.runtime.handle().clone();
         handle.block_on(session.run(commands, reports, outcomes, elections, &views));
+        session.engine.finish_recording("the session was closed");
         // Requests that are on their way are not waited for here: what has to be was waited for before.
         session.runtime.shutdown_background();
     })?;
@@ -145,6 +149,7 @@ pub enum Leadership {
 }
 
 struct Live {
+    recording_file: Str,
     client: Client,
     election: Option<(LeaseName, ElectionOptions)>,
     /// Given to the election when that begins; while it is there the other end stays open.
@@ -331,15 +336,18 @@ impl Live {
                 NoticeLevel::Error,
                 "a live cluster is not edited here; change it with kubectl, or fork it into a sandbox",
             ),
-            SessionCommand::Seek(_)
-            | SessionCommand::SeekAgain { .. }
-            | SessionCommand::Leave
-            | SessionCommand::Mark(_)
-            | SessionCommand::Note(_)
-            | SessionCommand::Record(_)
-            | SessionCommand::StopRecording
-            | SessionCommand::SaveLast(_) => {
-                self.say(NoticeLevel::Error, "a live session is not recorded yet");
+            SessionCommand::Mark(name) => self.mark(&name, false),
+            SessionCommand::Note(text) => self.mark(&text, true),
+            SessionCommand::StopRecording => {
+                self.engine.finish_recording("ended by hand");
+                self.say(NoticeLevel::Info, "nothing is recorded any more");
+            }
+            SessionCommand::Record(_) | SessionCommand::SaveLast(_) => {
+                let text = "a live session is recorded from its start: schedscope live --record FILE";
+                self.say(NoticeLevel::Error, text);
+            }
+            SessionCommand::Seek(_) | SessionCommand::SeekAgain { .. } | SessionCommand::Leave => {
+                self.say(NoticeLevel::Error, "no recording is played");
             }
             SessionCommand::Compare(..) | SessionCommand::Debug(_) => {
                 self.say(NoticeLevel::Error, "breakpoints and branches are there in a sandbox only");
@@ -358,6 +366,15 @@ impl Live {
             }
         }
         true
+    }
+
+    fn mark(&mut self, text: &str, is_note: bool) {
+        let said = match self.engine.mark(text, is_note) {
+            true if is_note => "noted".to_owned(),
+            true => format!("marked as {text:?}"),
+            false => "nothing is recorded: schedscope live --record FILE".to_owned(),
+        };
+        self.say(NoticeLevel::Info, said);
     }
 
     fn step(&mut self, command: Command) {
@@ -453,6 +470,11 @@ impl Live {
         self.notice = Some(Notice { number: self.n_notices, level, text: text.into() });
     }
 
+    fn recorder_view(&self) -> Option<RecorderView> {
+        let (stats, failure) = self.engine.recording_state()?;
+        Some(RecorderView { file: self.recording_file.clone(), stats, failure: failure.map(Str::from) })
+    }
+
     fn view(&self) -> SessionView {
         let scheduler = self.engine.scheduler();
         let now = now();
@@ -464,7 +486,7 @@ impl Live {
             next_timeout: scheduler.next_timeout_reason().map(|(at, what)| (at - now, what)),
             scheduler: Arc::new(scheduler.view()),
             moment: Moment::default(),
-            known: Known::default(),
+            known: Known { recorder: self.recorder_view(), ..Known::default() },
             debug: Arc::default(),
             branches: Arc::default(),
             comparison: None,
@@ -476,7 +498,7 @@ impl Live {
 }
 
 /// Wall-clock time, of which the core sees that it never goes back.
-pub(super) fn now() -> Time {
+pub fn now() -> Time {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time::from_nanos(u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX))
 }
