@@ -12,7 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::{ConnectionArgs, LiveArgs, OutputFormat};
 use super::setup::{self, Purpose, Recording};
-use super::{config, console, exit};
+use super::{config, console, exit, tell};
 use crate::api::Kind;
 use crate::config::{Gate, SchedulerConfig};
 use crate::driver::extender::HttpTransport;
@@ -47,8 +47,10 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     let setup = runtime.block_on(prepare(args, &connection, &configuration))?;
     if let Some(output) = args.output {
         let (setup, client, recorder) = setup;
-        let session = spawn(setup, client, runtime).context("starting the session")?;
-        let code = print(session, output)?;
+        let (session, thread) = spawn(setup, client, runtime).context("starting the session")?;
+        let code = print(session, output);
+        wait_for(thread);
+        let code = code?;
         recorder.map(Recording::finish).transpose()?;
         return Ok(code);
     }
@@ -58,12 +60,20 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     if setup.target.is_insecure {
         tracing::warn!(target: "live", "the server's certificate is not looked at");
     }
-    let session = spawn(setup, client, runtime).context("starting the session")?;
+    let (session, thread) = spawn(setup, client, runtime).context("starting the session")?;
     let reason = tui::run(session, options).map_err(|error| console::explain(&error));
+    wait_for(thread);
     recorder.map(Recording::finish).transpose()?;
     match reason? {
         ExitReason::Quit | ExitReason::TerminalGone => Ok(exit::OK),
         ExitReason::Signal(number) => Ok(exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))),
+    }
+}
+
+/// Waits until the session has given back what it holds. How a thread ends that has panicked is told in the log.
+fn wait_for(session: std::thread::JoinHandle<()>) {
+    if session.join().is_err() {
+        tell("the session has ended with a panic");
     }
 }
 

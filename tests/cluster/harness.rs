@@ -111,13 +111,7 @@ impl ControlPlane {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The runtime that the client lives in.
-    pub fn runtime(&self) -> &Runtime {
-        &self.runtime
-    }
-
-    /// The administrator's client.
-    pub fn client(&self) -> Client {
+    fn client(&self) -> Client {
         self.client.clone()
     }
 

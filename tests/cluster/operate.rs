@@ -74,3 +74,68 @@ fn pods_get_the_same_status_and_events_as_from_the_real_scheduler() {
     }
     assert_eq!(live.end(), Some(0));
 }
+
+/// A configuration with one profile of this name.
+fn profile(name: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let text = format!(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n\
+         leaderElection:\n  leaseDuration: 4s\n  renewDeadline: 3s\n  retryPeriod: 1s\n\
+         profiles:\n- schedulerName: {name}\n"
+    );
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+fn is_bound(cluster: &ControlPlane, name: &str) -> bool {
+    cluster.pod(name).is_some_and(|pod| pod["spec"].get("nodeName").is_some())
+}
+
+#[test]
+fn a_second_instance_stands_by_and_takes_over_when_the_leader_is_killed() {
+    if let Some(why) = skipped() {
+        eprintln!("skipped: {why}");
+        return;
+    }
+    let cluster = ControlPlane::start(Options::default());
+    cluster.create_node("n0", "z0");
+    let config = profile("ours");
+    let arguments = ["--operate", "--config", config.path().to_str().unwrap()];
+    let first = Live::start(&cluster.kubeconfig(), &arguments);
+    cluster.create_pod("one", "ours", "10m");
+    wait_for("the leader binds", Duration::from_secs(30), || is_bound(&cluster, "one"));
+    let second = Live::start(&cluster.kubeconfig(), &arguments);
+    std::thread::sleep(Duration::from_secs(3));
+    first.kill();
+    cluster.create_pod("two", "ours", "10m");
+    wait_for("the second one takes over", Duration::from_secs(40), || is_bound(&cluster, "two"));
+    let leases = cluster.list("coordination.k8s.io/v1", "Lease", "leases", Some("kube-system"));
+    let lease = leases.iter().find(|lease| lease["metadata"]["name"] == "kube-scheduler").unwrap();
+    assert_eq!(lease["spec"]["leaseTransitions"], 1);
+    assert_eq!(second.end(), Some(0));
+    // A leader that ends in peace gives the lease back.
+    let leases = cluster.list("coordination.k8s.io/v1", "Lease", "leases", Some("kube-system"));
+    let lease = leases.iter().find(|lease| lease["metadata"]["name"] == "kube-scheduler").unwrap();
+    assert_eq!(lease["spec"]["holderIdentity"].as_str().unwrap_or_default(), "");
+}
+
+#[test]
+fn pods_are_bound_again_after_the_api_server_was_away() {
+    if let Some(why) = skipped() {
+        eprintln!("skipped: {why}");
+        return;
+    }
+    let mut cluster = ControlPlane::start(Options::default());
+    cluster.create_node("n0", "z0");
+    let config = profile("ours");
+    let arguments = ["--operate", "--leader-elect=false", "--config", config.path().to_str().unwrap()];
+    let live = Live::start(&cluster.kubeconfig(), &arguments);
+    cluster.create_pod("before", "ours", "10m");
+    wait_for("it binds", Duration::from_secs(30), || is_bound(&cluster, "before"));
+    cluster.restart(Options::default());
+    cluster.create_pod("after", "ours", "10m");
+    cluster.delete_pod("before");
+    wait_for("it binds again", Duration::from_secs(60), || is_bound(&cluster, "after"));
+    assert_eq!(cluster.pods().len(), 1);
+    assert_eq!(live.end(), Some(0));
+}

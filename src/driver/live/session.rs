@@ -12,6 +12,7 @@ use kube::Client;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::api::{Kind, Str, Time};
 use crate::driver::rewind::Moment;
@@ -37,6 +38,8 @@ const REPORTS: usize = 4_096;
 const STRETCH: Duration = Duration::from_millis(8);
 /// The shortest time between two views.
 const VIEW_INTERVAL: Duration = Duration::from_millis(100);
+/// So long the end of an election is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Series of Events are looked at so often.
 const EVENT_REFRESH: Duration = Duration::from_secs(60);
 
@@ -85,11 +88,15 @@ pub struct LiveSetup {
     pub is_armed: bool,
 }
 
-/// Starts a live session.
+/// Starts a live session. The thread ends with it, when the lease was given back.
 ///
 /// # Errors
 /// If the system has no thread left.
-pub fn spawn(setup: LiveSetup, client: Client, runtime: Runtime) -> std::io::Result<SessionHandle> {
+pub fn spawn(
+    setup: LiveSetup,
+    client: Client,
+    runtime: Runtime,
+) -> std::io::Result<(SessionHandle, std::thread::JoinHandle<()>)> {
     let (command_sender, commands) = mpsc::unbounded_channel();
     let (report_sender, reports) = mpsc::channel(REPORTS);
     let (outcome_sender, outcomes) = mpsc::unbounded_channel();
@@ -107,6 +114,7 @@ pub fn spawn(setup: LiveSetup, client: Client, runtime: Runtime) -> std::io::Res
         election: setup.election,
         elected: Some(election_sender),
         leadership: Leadership::None,
+        election_task: None,
         run_state: if setup.is_running { RunState::Running } else { RunState::Paused },
         engine: setup.engine,
         target: setup.target,
@@ -122,14 +130,19 @@ pub fn spawn(setup: LiveSetup, client: Client, runtime: Runtime) -> std::io::Res
         session.arm();
     }
     let (views, view_receiver) = watch::channel(Arc::new(session.view()));
-    std::thread::Builder::new().name("live".to_owned()).spawn(move || {
+    let thread = std::thread::Builder::new().name("live".to_owned()).spawn(move || {
         let handle = session.runtime.handle().clone();
         handle.block_on(session.run(commands, reports, outcomes, elections, &views));
         session.engine.finish_recording("the session was closed");
+        if let Some(election) = session.election_task.take() {
+            // A leader gives the lease back, so that nobody has to wait for it to run out.
+            let _ = handle.block_on(tokio::time::timeout(PATIENCE, election));
+        }
         // Requests that are on their way are not waited for here: what has to be was waited for before.
         session.runtime.shutdown_background();
     })?;
-    Ok(SessionHandle::with(move |command| command_sender.send(command).is_ok(), view_receiver))
+    let handle = SessionHandle::with(move |command| command_sender.send(command).is_ok(), view_receiver);
+    Ok((handle, thread))
 }
 
 /// How far this instance is on the way to being the one that writes.
@@ -155,6 +168,7 @@ struct Live {
     /// Given to the election when that begins; while it is there the other end stays open.
     elected: Option<UnboundedSender<Elected>>,
     leadership: Leadership,
+    election_task: Option<JoinHandle<()>>,
     engine: Engine,
     target: Target,
     writer: Writer,
@@ -420,7 +434,8 @@ impl Live {
         };
         self.leadership = Leadership::Waiting { holder: String::new() };
         self.say(NoticeLevel::Info, format!("waiting for the lease {}/{}", lease.namespace, lease.name));
-        self.runtime.spawn(elect(self.client.clone(), lease, options, told));
+        let election = elect(self.client.clone(), lease, options, told);
+        self.election_task = Some(self.runtime.spawn(election));
     }
 
     fn begin_to_write(&mut self) {
