@@ -12,7 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::{ConnectionArgs, LiveArgs, OutputFormat};
 use super::setup::{self, Purpose, Recording};
-use super::{config, console, exit, tell};
+use super::{config, console, exit};
 use crate::api::Kind;
 use crate::config::{Gate, SchedulerConfig};
 use crate::driver::extender::HttpTransport;
@@ -49,7 +49,7 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
         let (setup, client, recorder) = setup;
         let (session, thread) = spawn(setup, client, runtime).context("starting the session")?;
         let code = print(session, output);
-        wait_for(thread);
+        wait_for(thread)?;
         let code = code?;
         recorder.map(Recording::finish).transpose()?;
         return Ok(code);
@@ -62,7 +62,7 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     }
     let (session, thread) = spawn(setup, client, runtime).context("starting the session")?;
     let reason = tui::run(session, options).map_err(|error| console::explain(&error));
-    wait_for(thread);
+    wait_for(thread)?;
     recorder.map(Recording::finish).transpose()?;
     match reason? {
         ExitReason::Quit | ExitReason::TerminalGone => Ok(exit::OK),
@@ -70,11 +70,9 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     }
 }
 
-/// Waits until the session has given back what it holds. How a thread ends that has panicked is told in the log.
-fn wait_for(session: std::thread::JoinHandle<()>) {
-    if session.join().is_err() {
-        tell("the session has ended with a panic");
-    }
+/// Waits until the session has given back what it holds.
+fn wait_for(session: std::thread::JoinHandle<()>) -> anyhow::Result<()> {
+    session.join().map_err(|_| anyhow::anyhow!("the session has ended with a panic"))
 }
 
 /// Prints what comes in until a signal comes. The answer is the exit code.

@@ -20,6 +20,9 @@ use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 use super::informers::{Informers, Report};
 use super::observer::{Decision, Observer};
 
+/// How many earlier states are kept to look at: bindings arrive in another order than they were decided in.
+const STATES_KEPT: usize = 16;
+
 /// Whether anything is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -50,6 +53,8 @@ pub struct Engine {
     scheduler: Scheduler,
     /// Knows what the watches report and never decides: what would be decided on the cluster as it is.
     judge: Scheduler,
+    /// The judge as it was before the last bindings, the newest last.
+    judge_before: VecDeque<Scheduler>,
     informers: Informers,
     mode: Mode,
     /// Whether each bind waits for a person.
@@ -85,6 +90,7 @@ impl Engine {
         Ok(Self {
             scheduler: Scheduler::new(profiles, options)?,
             judge: Scheduler::new(judging, judge_options)?,
+            judge_before: VecDeque::new(),
             informers: Informers::new(kinds),
             mode,
             is_confirming: false,
@@ -298,8 +304,17 @@ impl Engine {
             cannot_be_placed(new).map(Decision::Unschedulable)
         };
         if let (Some(theirs), Some(before)) = (theirs, old.cloned()) {
-            let judge = &self.judge;
-            self.observer.observe(new, theirs, now, || judge.evaluate(&before));
+            let (judge, earlier) = (&self.judge, &self.judge_before);
+            self.observer.observe(new, theirs, now, |n_back| match n_back {
+                0 => judge.evaluate(&before),
+                _ => earlier.get(earlier.len().checked_sub(n_back)?)?.evaluate(&before),
+            });
+        }
+        if is_new_assignment && self.informers.has_started() {
+            if self.judge_before.len() == STATES_KEPT {
+                self.judge_before.pop_front();
+            }
+            self.judge_before.push_back(self.judge.clone());
         }
         if new.is_assigned() {
             self.settle_held(new.uid(), Ok(()), now);

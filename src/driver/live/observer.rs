@@ -132,13 +132,14 @@ impl Observer {
     }
 
     /// The cluster's scheduler has decided about a pod. `evaluate` looks at the pod on the state before that, if that is
-    /// needed; it is not when both agree.
+    /// needed, or on the state so many bindings earlier: bindings arrive in another order than that in which they were
+    /// decided. Nobody looks when both agree.
     pub fn observe(
         &mut self,
         pod: &Pod,
         theirs: Decision,
         at: Time,
-        evaluate: impl FnOnce() -> Option<CycleTrace>,
+        evaluate: impl Fn(usize) -> Option<CycleTrace>,
     ) {
         let uid = pod.uid();
         if self.said.get(uid) == Some(&theirs) {
@@ -161,7 +162,7 @@ impl Observer {
             (Some(Decision::Unschedulable(_)), Decision::Unschedulable(_)) => {
                 (Agreement::Same, String::new())
             }
-            _ => explain(ours.as_ref(), &theirs, evaluate().as_ref()),
+            _ => explain_by_looks(ours.as_ref(), &theirs, evaluate),
         };
         *self.counts.entry(agreement).or_default() += 1;
         if self.comparisons.len() == COMPARISONS_KEPT {
@@ -203,6 +204,31 @@ impl Observer {
         #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
         (n > 0).then(|| (n - different) as f64 * 100.0 / n as f64)
     }
+}
+
+/// Why two decisions differ, by looks at the pod on the present state and on earlier ones.
+fn explain_by_looks(
+    ours: Option<&Decision>,
+    theirs: &Decision,
+    evaluate: impl Fn(usize) -> Option<CycleTrace>,
+) -> (Agreement, String) {
+    let present = explain(ours, theirs, evaluate(0).as_ref());
+    if present.0 != Agreement::Different {
+        return present;
+    }
+    for n_back in 1.. {
+        let Some(trace) = evaluate(n_back) else { break };
+        let (agreement, _) = explain(ours, theirs, Some(&trace));
+        if agreement != Agreement::Different {
+            let bindings = if n_back == 1 { "1 binding".to_owned() } else { format!("{n_back} bindings") };
+            let why = format!(
+                "on the state {bindings} earlier it is the choice of this scheduler, too; since then {}",
+                present.1
+            );
+            return (Agreement::Timing, why);
+        }
+    }
+    present
 }
 
 /// Why two decisions differ, by a look at the pod on the state that theirs was made on.

@@ -136,7 +136,7 @@ pub fn spawn(
         session.engine.finish_recording("the session was closed");
         if let Some(election) = session.election_task.take() {
             // A leader gives the lease back, so that nobody has to wait for it to run out.
-            let _ = handle.block_on(tokio::time::timeout(PATIENCE, election));
+            let _ = handle.block_on(async { tokio::time::timeout(PATIENCE, election).await });
         }
         // Requests that are on their way are not waited for here: what has to be was waited for before.
         session.runtime.shutdown_background();
