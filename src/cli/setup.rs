@@ -123,6 +123,7 @@ pub(super) fn options(configuration: &SchedulerConfig, seed: u64, purpose: Purpo
             ..QueueOptions::default()
         },
         extenders,
+        parallelism: usize::try_from(configuration.parallelism).unwrap_or(1),
         is_batching: gates.is_enabled(Gate::OpportunisticBatching),
         gates,
         is_tracing: purpose == Purpose::Console,

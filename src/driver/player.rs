@@ -137,7 +137,7 @@ impl Stepper {
         self.say(NoticeLevel::Info, "noted");
     }
 
-    fn place(&self) -> (usize, usize) {
+    pub(super) fn place(&self) -> (usize, usize) {
         (self.moment().branch, self.rewind.position())
     }
 

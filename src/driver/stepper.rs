@@ -529,6 +529,8 @@ impl Stepper {
                         let stop = Stop { number, condition, hit };
                         let text = format!("back: {stop}");
                         self.stop = Some(stop);
+                        // A mark that was made there says the same.
+                        self.told_at = Some(self.place());
                         text
                     }
                     None => format!("that was true at no moment before that is known: {condition}"),

@@ -88,6 +88,9 @@ fn filter_cell(trace: &CycleTrace, node: &NodeInfo, plugin: &str) -> CellExplana
     }
     let explained = |explanation: CellExplanation| match plugin {
         names::VOLUME_BINDING => volumes::bound(trace, node, explanation),
+        names::VOLUME_ZONE => volumes::in_zone(trace, node, explanation),
+        names::NODE_VOLUME_LIMITS => volumes::within_limits(trace, node, explanation),
+        names::VOLUME_RESTRICTIONS => volumes::not_in_use(trace, node, explanation),
         _ => explanation,
     };
     match verdict {
@@ -114,11 +117,17 @@ pub fn no_filter(trace: &CycleTrace) -> String {
         .flatten()
         .find(|verdict| !verdict.status.is_success() && !verdict.status.is_skip());
     match rejection {
-        Some(verdict) => format!(
-            "Filter did not run: {} had answered at PreFilter for all nodes: {}.",
-            verdict.plugin,
-            verdict.status.message()
-        ),
+        Some(verdict) => {
+            let more = match verdict.plugin {
+                names::VOLUME_BINDING => volumes::unbound(&trace.cycle_state),
+                _ => String::new(),
+            };
+            format!(
+                "Filter did not run: {} had answered at PreFilter for all nodes: {}.{more}",
+                verdict.plugin,
+                verdict.status.message()
+            )
+        }
         None => String::from("Filter has not run yet."),
     }
 }

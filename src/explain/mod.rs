@@ -48,7 +48,10 @@ mod names {
     pub(super) const SCHEDULING_GATES: &str = "SchedulingGates";
     pub(super) const TAINT_TOLERATION: &str = "TaintToleration";
     pub(super) const DYNAMIC_RESOURCES: &str = "DynamicResources";
+    pub(super) const NODE_VOLUME_LIMITS: &str = "NodeVolumeLimits";
     pub(super) const VOLUME_BINDING: &str = "VolumeBinding";
+    pub(super) const VOLUME_RESTRICTIONS: &str = "VolumeRestrictions";
+    pub(super) const VOLUME_ZONE: &str = "VolumeZone";
 }
 
 /// `1 pod`, `2 pods`.

@@ -1,8 +1,12 @@
 //! Volumes in words: what becomes of each claim of a pod on a node, which volumes were tried, and why each was not
-//! taken.
+//! taken; where volumes are, how many there may be, and who else has them.
 
-use crate::framework::NodeInfo;
-use crate::plugins::volume_binding::{ClaimExplanation, Mismatch, explain_match};
+use crate::api::NamespacedName;
+use crate::framework::{Code, CycleState, NodeInfo};
+use crate::plugins::node_volume_limits::{DriverUse, explain_limits};
+use crate::plugins::volume_binding::{ClaimExplanation, Mismatch, explain_match, explain_unbound};
+use crate::plugins::volume_restrictions::{DiskConflict, disk_conflicts, exclusive_claims};
+use crate::plugins::volume_zone::{ZoneTried, explain_zones};
 use crate::scheduler::trace::CycleTrace;
 
 use super::cell::CellExplanation;
@@ -16,6 +20,129 @@ pub(super) fn bound(trace: &CycleTrace, node: &NodeInfo, explanation: CellExplan
     let claims = node.node().and_then(|node| explain_match(&trace.filter_state, node));
     let lines = claims.unwrap_or_default().iter().flat_map(lines).collect();
     explanation.with_arithmetic(lines)
+}
+
+/// The claims that VolumeBinding found unbound at PreFilter, as sentences that begin with a space.
+pub(super) fn unbound(state: &CycleState) -> String {
+    let claims = explain_unbound(state).iter().take(TOLD);
+    claims.map(|claim| format!(" Claim {claim}.")).collect()
+}
+
+/// Adds to VolumeZone's answer for a node each label of the pod's volumes against the node's.
+pub(super) fn in_zone(trace: &CycleTrace, node: &NodeInfo, explanation: CellExplanation) -> CellExplanation {
+    let zones = node.node().and_then(|node| explain_zones(&trace.filter_state, node));
+    let Some(zones) = zones else { return explanation };
+    let passes = zones.iter().all(|zone| zone.is_admitted);
+    if !leads_to(passes, Code::UnschedulableAndUnresolvable, &explanation) {
+        return explanation;
+    }
+    let lines = if zones.is_empty() {
+        vec!["The node has no label of a zone or region, so that any volume will do.".to_owned()]
+    } else {
+        let mut lines: Vec<&ZoneTried> = zones.iter().collect();
+        lines.sort_by_key(|zone| zone.is_admitted);
+        first(lines.into_iter().map(zone), zones.len(), "label")
+    };
+    explanation.with_arithmetic(lines)
+}
+
+/// `default/data, volume pv-1: topology.kubernetes.io/zone must be a; the node has b`
+fn zone(tried: &ZoneTried) -> String {
+    let ZoneTried { claim, volume, key, wanted, .. } = tried;
+    let found = match &tried.found {
+        None => "the node does not have that label".to_owned(),
+        Some((label, value)) if label == key => format!("the node has {value}"),
+        Some((label, value)) => format!("the node has {label}={value}"),
+    };
+    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    format!("Claim {claim}, volume {volume}: {key} must be {}; {found}.", wanted.join(" or "))
+}
+
+/// Adds to NodeVolumeLimits' answer for a node how many volumes there are of each driver, and how many there may be.
+pub(super) fn within_limits(
+    trace: &CycleTrace,
+    node: &NodeInfo,
+    explanation: CellExplanation,
+) -> CellExplanation {
+    let Some(drivers) = explain_limits(&trace.filter_state, node.name()) else { return explanation };
+    let passes = !drivers.iter().any(DriverUse::is_exceeded);
+    if !leads_to(passes, Code::Unschedulable, &explanation) {
+        return explanation;
+    }
+    explanation.with_arithmetic(drivers.iter().flat_map(|driver| driver_lines(driver, node.name())).collect())
+}
+
+/// `disk.example.com: 15 in use + 1 attached + 1 new = 17 > 16, which CSINode a-1 allows`
+fn driver_lines(of: &DriverUse, node: &str) -> Vec<String> {
+    let (driver, new) = (&of.driver, of.new.len());
+    let Some(limit) = of.limit else {
+        return vec![format!(
+            "{driver}: CSINode {node} sets no limit, and the pod brings {}",
+            counted(new, "volume")
+        )];
+    };
+    let relation = match (of.is_exceeded(), new) {
+        (true, _) => format!("> {limit}, which is what CSINode {node} allows"),
+        (false, 0) => format!("of {limit} that CSINode {node} allows; not compared, since nothing is new"),
+        (false, _) => format!("<= {limit}, which is what CSINode {node} allows"),
+    };
+    let mut lines = vec![format!(
+        "{driver}: {} in use + {} attached besides + {new} new = {} {relation}",
+        of.used,
+        of.attached,
+        of.total()
+    )];
+    if of.shared > 0 {
+        lines.push(format!("  {} of the pod in use here already", counted(of.shared, "volume")));
+    }
+    let news = of.new.iter().map(|volume| format!("  new: {volume}"));
+    lines.extend(first(news, new, "volume"));
+    lines
+}
+
+/// Adds to VolumeRestrictions' answer for a node who has the pod's disks there, and who its claims.
+pub(super) fn not_in_use(
+    trace: &CycleTrace,
+    node: &NodeInfo,
+    explanation: CellExplanation,
+) -> CellExplanation {
+    let pod = &trace.pod_info.pod;
+    let disks = disk_conflicts(pod, node);
+    let held = exclusive_claims(&trace.filter_state);
+    let namespace = &pod.metadata.namespace;
+    let users =
+        held.iter().flat_map(|name| users(trace, &NamespacedName::new(namespace.clone(), name.as_str())));
+    let users: Vec<String> = users.collect();
+    if !leads_to(disks.is_empty() && users.is_empty(), Code::Unschedulable, &explanation) {
+        return explanation;
+    }
+    let mut lines = first(disks.iter().map(disk), disks.len(), "disk");
+    let n_users = users.len();
+    lines.extend(first(users.into_iter(), n_users, "pod"));
+    explanation.with_arithmetic(lines)
+}
+
+fn disk(conflict: &DiskConflict) -> String {
+    let DiskConflict { volume, disk, holder, both_read_only } = conflict;
+    let why = if *both_read_only { "though both only read it" } else { "and not both only read it" };
+    format!("Volume {volume}, {disk}: pod {holder} on this node has it, {why}.")
+}
+
+/// Who uses a claim that is for one pod alone.
+fn users(trace: &CycleTrace, claim: &NamespacedName) -> Vec<String> {
+    let nodes = trace.nodes().iter().filter(|node| node.claims().any(|used| used == claim));
+    let users = nodes.flat_map(|node| node.pods().iter().map(move |pod| (node, pod)));
+    let users = users.filter(|(_, pod)| pod.claims.contains(claim));
+    users
+        .map(|(node, pod)| {
+            format!("Claim {claim} is ReadWriteOncePod: pod {} on {} uses it.", pod.pod.key(), node.name())
+        })
+        .collect()
+}
+
+/// Whether what was found is what the plugin answered: success, or this code.
+fn leads_to(passes: bool, otherwise: Code, explanation: &CellExplanation) -> bool {
+    explanation.code == Some(if passes { Code::Success } else { otherwise })
 }
 
 /// A claim, and below it what was tried for it: what came closest first.

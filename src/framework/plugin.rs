@@ -167,6 +167,17 @@ pub trait PreFilterExtensions {
 pub trait FilterPlugin: Plugin {
     /// Success, Unschedulable, UnschedulableAndUnresolvable or Error.
     fn filter(&self, handle: &Handle<'_>, state: &CycleState, pod: &PodInfo, node: &NodeInfo) -> Status;
+
+    /// A person is to see why it answered as it did. What the answers for these nodes came from goes into `state`, as far
+    /// as it is not there yet and cannot be told from pod and nodes. Called when Filter is over, before anything changes.
+    fn keep_evidence(
+        &self,
+        _handle: &Handle<'_>,
+        _state: &mut CycleState,
+        _pod: &PodInfo,
+        _nodes: &[Arc<NodeInfo>],
+    ) {
+    }
 }
 
 /// How a nomination changes `status.nominatedNodeName`.

@@ -12,8 +12,8 @@ use super::helper::objects::{as_pods, changed};
 use super::helper::volumes::{self, Volume};
 use super::helper::{listers, signers};
 use super::names;
-use crate::api::Object;
 use crate::api::objects::{PersistentVolumeClaim, Pod};
+use crate::api::{NamespacedName, Object};
 use crate::framework::{
     ActionType, ClusterEvent, ClusterEventWithHint, CycleState, EnqueueExtensions, EventResource,
     FilterPlugin, Handle, NodeInfo, Plugin, PodInfo, PreFilterExtensions, PreFilterPlugin, PreFilterResult,
@@ -67,10 +67,72 @@ fn has_disk(volume: &Volume) -> bool {
     DISKS.iter().any(|disk| volumes::has(volume, disk))
 }
 
+/// A disk that the pod cannot have beside another pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskConflict {
+    /// The pod's volume.
+    pub volume: String,
+    /// Its kind and what tells it from others, such as `rbd rbd/image`.
+    pub disk: String,
+    /// Who has it.
+    pub holder: NamespacedName,
+    /// Whether both only read it.
+    pub both_read_only: bool,
+}
+
+/// The disks that keep the pod off the node, in the order of its volumes.
+pub fn disk_conflicts(pod: &Pod, node: &NodeInfo) -> Vec<DiskConflict> {
+    let mut found = Vec::new();
+    for volume in &pod.spec.volumes {
+        for other in node.pods() {
+            let conflict =
+                other.pod.spec.volumes.iter().find_map(|held| Some((conflict(volume, held)?, held)));
+            let Some((kind, held)) = conflict else { continue };
+            let disk = volumes::source(volume, kind);
+            found.push(DiskConflict {
+                volume: volume.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                disk: disk.map_or_else(String::new, |disk| describe_disk(kind, disk)),
+                holder: other.pod.key(),
+                both_read_only: [volume, held]
+                    .into_iter()
+                    .all(|one| volumes::source(one, kind).is_some_and(is_read_only)),
+            });
+        }
+    }
+    found
+}
+
+fn describe_disk(kind: &str, disk: &Value) -> String {
+    let id = match kind {
+        "gcePersistentDisk" => volumes::text(disk, "pdName").to_owned(),
+        "awsElasticBlockStore" => volumes::text(disk, "volumeID").to_owned(),
+        "iscsi" => volumes::text(disk, "iqn").to_owned(),
+        _ => {
+            let pool = Some(volumes::text(disk, "pool")).filter(|pool| !pool.is_empty());
+            format!("{}/{}", pool.unwrap_or("rbd"), volumes::text(disk, "image"))
+        }
+    };
+    format!("{kind} {id}")
+}
+
+/// The pod's claims that one pod alone may use, by name; none unless the attempt found them in use.
+pub fn exclusive_claims(state: &CycleState) -> Vec<String> {
+    let found = state.read::<ExclusiveClaims>().filter(|claims| claims.n_uses > 0);
+    found.map_or_else(Vec::new, |claims| claims.names.iter().cloned().collect())
+}
+
+fn is_read_only(disk: &Value) -> bool {
+    disk.get("readOnly").and_then(Value::as_bool).unwrap_or(false)
+}
+
 /// Whether two volumes are one disk that both cannot have.
 fn conflicts(volume: &Volume, other: &Volume) -> bool {
-    let is_read_only = |disk: &Value| disk.get("readOnly").and_then(Value::as_bool).unwrap_or(false);
-    DISKS.iter().any(|kind| {
+    conflict(volume, other).is_some()
+}
+
+/// The kind of the disk that two volumes are and that both cannot have.
+fn conflict(volume: &Volume, other: &Volume) -> Option<&'static str> {
+    DISKS.into_iter().find(|kind| {
         let (Some(disk), Some(existing)) = (volumes::source(volume, kind), volumes::source(other, kind))
         else {
             return false;

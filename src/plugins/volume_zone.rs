@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::helper::objects::changed;
 use super::helper::{listers, signers};
 use super::names;
-use crate::api::objects::{PersistentVolume, PersistentVolumeClaim, Pod, StorageClass};
-use crate::api::{Object, ObjectStore, Str};
+use crate::api::objects::{Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass};
+use crate::api::{NamespacedName, Object, ObjectStore, Str};
 use crate::framework::{
     ActionType, ClusterEvent, ClusterEventWithHint, CycleState, EnqueueExtensions, EventResource,
     FilterPlugin, Handle, NodeInfo, Plugin, PodInfo, PreFilterPlugin, PreFilterResult, QueueingHint,
@@ -41,21 +41,73 @@ struct Topology {
 }
 
 impl Topology {
-    /// A node with the new name of an old label is as good.
-    fn admits(&self, node: &crate::api::objects::Node) -> bool {
+    /// What the node has for it, with the label. A node with the new name of an old label is as good.
+    fn found_on<'a>(&self, node: &'a Node) -> Option<(&'static str, &'a str)> {
         let new_key = match self.key {
             BETA_ZONE => ZONE,
             BETA_REGION => REGION,
             key => key,
         };
-        node.label(self.key).or_else(|| node.label(new_key)).is_some_and(|value| self.values.contains(value))
+        [self.key, new_key].into_iter().find_map(|key| Some((key, node.label(key)?)))
     }
+
+    fn admits(&self, node: &Node) -> bool {
+        self.found_on(node).is_some_and(|(_, value)| self.values.contains(value))
+    }
+}
+
+/// A label of a volume, and the claim that is bound to it.
+#[derive(Clone, Debug)]
+struct Place {
+    claim: NamespacedName,
+    volume: Str,
+    topology: Topology,
 }
 
 /// What PreFilter has found.
 #[derive(Clone, Debug)]
 struct Found {
-    topologies: Arc<[Topology]>,
+    places: Arc<[Place]>,
+}
+
+/// A label of a volume against a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZoneTried {
+    /// The claim of the pod.
+    pub claim: NamespacedName,
+    /// The volume that it is bound to.
+    pub volume: Str,
+    /// The volume's label.
+    pub key: &'static str,
+    /// The values that the node may have.
+    pub wanted: Vec<String>,
+    /// The label and the value that the node has instead, if it has one.
+    pub found: Option<(&'static str, String)>,
+    /// Whether that will do.
+    pub is_admitted: bool,
+}
+
+/// What the attempt held of each label of the pod's volumes on a node, volume by volume; absent if PreFilter has not got
+/// to it. None where the node has no label that tells where it is, since any volume will do there.
+pub fn explain_zones(state: &CycleState, node: &Node) -> Option<Vec<ZoneTried>> {
+    let places = &state.read::<Found>()?.places;
+    if !is_placed(node) {
+        return Some(Vec::new());
+    }
+    let explain = |place: &Place| ZoneTried {
+        claim: place.claim.clone(),
+        volume: place.volume.clone(),
+        key: place.topology.key,
+        wanted: place.topology.values.iter().cloned().collect(),
+        found: place.topology.found_on(node).map(|(key, value)| (key, value.to_owned())),
+        is_admitted: place.topology.admits(node),
+    };
+    Some(places.iter().map(explain).collect())
+}
+
+/// Whether a label tells where the node is. A cluster of one zone may have no such labels at all.
+fn is_placed(node: &Node) -> bool {
+    LABELS.iter().any(|label| node.label(label).is_some())
 }
 
 /// Where a volume is, by its labels. A label with an empty zone in its list does not count.
@@ -69,8 +121,8 @@ fn topologies_of(volume: &PersistentVolume) -> Vec<Topology> {
 }
 
 /// Where the volumes of a pod are.
-fn topologies_for(pod: &Pod, objects: &ObjectStore) -> Result<Vec<Topology>, Status> {
-    let mut topologies = Vec::new();
+fn places_for(pod: &Pod, objects: &ObjectStore) -> Result<Vec<Place>, Status> {
+    let mut places = Vec::new();
     for name in pod.claim_names() {
         if name.is_empty() {
             return Err(Status::unresolvable("PersistentVolumeClaim had no name"));
@@ -81,9 +133,13 @@ fn topologies_for(pod: &Pod, objects: &ObjectStore) -> Result<Vec<Topology>, Sta
             continue;
         }
         let volume = listers::volume(objects, &claim.spec.volume_name).map_err(Status::unresolvable)?;
-        topologies.extend(topologies_of(volume));
+        places.extend(topologies_of(volume).into_iter().map(|topology| Place {
+            claim: claim.metadata.key(),
+            volume: volume.name().clone(),
+            topology,
+        }));
     }
-    Ok(topologies)
+    Ok(places)
 }
 
 /// Only a claim that waits for its pod may be without a volume.
@@ -154,11 +210,11 @@ impl PreFilterPlugin for VolumeZone {
         pod: &PodInfo,
         _: &[Arc<NodeInfo>],
     ) -> (Option<PreFilterResult>, Status) {
-        match topologies_for(&pod.pod, handle.objects) {
+        match places_for(&pod.pod, handle.objects) {
             Err(status) => (None, status),
-            Ok(topologies) if topologies.is_empty() => (None, Status::skip()),
-            Ok(topologies) => {
-                state.write(self.name(), Found { topologies: topologies.into() });
+            Ok(places) if places.is_empty() => (None, Status::skip()),
+            Ok(places) => {
+                state.write(self.name(), Found { places: places.into() });
                 (None, Status::SUCCESS)
             }
         }
@@ -170,20 +226,16 @@ impl FilterPlugin for VolumeZone {
         if pod.pod.spec.volumes.is_empty() {
             return Status::SUCCESS;
         }
-        let topologies = match state.read::<Found>() {
-            Some(found) => Arc::clone(&found.topologies),
+        let places = match state.read::<Found>() {
+            Some(found) => Arc::clone(&found.places),
             // A profile may have the plugin here and not at PreFilter.
-            None => match topologies_for(&pod.pod, handle.objects) {
-                Ok(topologies) => topologies.into(),
+            None => match places_for(&pod.pod, handle.objects) {
+                Ok(places) => places.into(),
                 Err(status) => return status,
             },
         };
         let Some(node) = node.node() else { return Status::SUCCESS };
-        // A cluster of one zone may have no such labels at all.
-        if LABELS.iter().all(|label| node.label(label).is_none()) {
-            return Status::SUCCESS;
-        }
-        if topologies.iter().all(|topology| topology.admits(node)) {
+        if !is_placed(node) || places.iter().all(|place| place.topology.admits(node)) {
             Status::SUCCESS
         } else {
             Status::unresolvable(REASON)

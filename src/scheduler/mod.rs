@@ -98,7 +98,8 @@ pub struct SchedulerOptions {
     pub gates: FeatureGates,
     /// How ties end.
     pub tie_break: TieBreak,
-    /// How many victims of a preemption are dealt with at the same time (`parallelism`).
+    /// How many victims of a preemption are dealt with at the same time, and how many PreBind plugins of a pod run beside
+    /// each other (`parallelism`).
     pub parallelism: usize,
     /// Who decides when things go on that run beside the attempts.
     pub turns: Turns,

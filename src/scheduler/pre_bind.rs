@@ -60,12 +60,13 @@ impl Scheduler {
         })
     }
 
-    /// Asks plugin after plugin until one has to wait that the next ones must not run beside. Whether any waits.
+    /// Asks plugin after plugin until one has to wait that the next ones must not run beside, or as many wait as may run
+    /// beside each other. Whether any waits.
     fn ask_pre_bind_group(&mut self, binding: &mut BindingCycle, framework: &Framework) -> bool {
         let assumed = assumed(&binding.cycle);
         binding.wake_at = None;
         binding.watched.clear();
-        let mut is_pending = false;
+        let mut n_pending = 0;
         let mut previous_is_parallel = true;
         for plugin in &framework.plugins.pre_bind {
             let name = plugin.name();
@@ -76,7 +77,7 @@ impl Scheduler {
             if binding.cycle.state.skip_pre_bind_plugins.contains(name) {
                 continue;
             }
-            if is_pending && !is_beside {
+            if n_pending > 0 && !is_beside || n_pending >= self.options.parallelism.max(1) {
                 break;
             }
             let has_failed = binding.pre_bind_failure.is_some();
@@ -93,7 +94,7 @@ impl Scheduler {
                 pre_bind.pre_bind(&handle, &mut binding.cycle.state, &assumed, &binding.host, cancelled);
             match progress {
                 PreBindProgress::Pending { wake_at } => {
-                    is_pending = true;
+                    n_pending += 1;
                     binding.waited_in = Some(name);
                     // Of several plugins the one that wants to be asked first decides.
                     binding.wake_at = wake_at.into_iter().chain(binding.wake_at).min();
@@ -110,7 +111,7 @@ impl Scheduler {
                 }
             }
         }
-        is_pending
+        n_pending > 0
     }
 
     /// Asks the PreBind plugins that are not done yet, if something has happened that they can depend on. What they

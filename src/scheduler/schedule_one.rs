@@ -80,7 +80,11 @@ impl Scheduler {
             return true;
         }
         if cycle.trace.is_some() {
-            let state = cycle.state.clone();
+            let mut state = cycle.state.clone();
+            if phase == Phase::Filter {
+                let (handle, pod) = (self.world.handle(framework), cycle.pod_info());
+                framework.keep_filter_evidence(&handle, &mut state, pod);
+            }
             cycle.note(|trace| {
                 trace.phase = phase;
                 if phase == Phase::Filter {

@@ -178,6 +178,9 @@ pub struct Counts {
     pub evaluated: u64,
 }
 
+/// The events that each plugin of each profile listens to.
+pub type Listeners = BTreeMap<Str, BTreeMap<Str, Vec<ClusterEvent>>>;
+
 /// The scheduler at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct View {
@@ -210,7 +213,7 @@ pub struct View {
     /// What is remembered of each pod, by its name; bounded.
     pub pod_logs: Arc<BTreeMap<NamespacedName, Arc<PodLog>>>,
     /// The events that each plugin listens to, by profile and plugin.
-    pub listeners: BTreeMap<Str, BTreeMap<Str, Vec<ClusterEvent>>>,
+    pub listeners: Arc<Listeners>,
     /// What plugins have assumed of volumes and claims and no watch has reported.
     pub assumptions: Vec<Assumption>,
     /// The claims for devices that have some, as they are or are assumed to be.

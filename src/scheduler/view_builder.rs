@@ -83,7 +83,7 @@ impl Scheduler {
             history: Arc::clone(&self.journal.history),
             events: Arc::clone(&self.journal.events),
             pod_logs: Arc::clone(&self.journal.pods.logs),
-            listeners: self.listeners(),
+            listeners: Arc::clone(&self.world.listeners),
             assumptions: self.assumptions(),
             device_claims: self.device_claims(),
             moves: Arc::clone(&self.journal.moves),

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use crate::api::objects::ResourceClaim;
 use crate::api::{Kind, NamespacedName, Str};
-use crate::framework::{ClusterEvent, CycleState};
+use crate::framework::CycleState;
 use crate::plugins::dynamic_resources::evidence::{DeviceWait, device_wait};
 use crate::plugins::helper::devices::{DeviceId, DeviceState};
 use crate::plugins::names;
 use crate::plugins::volume_binding::{SELECTED_NODE, VolumeState, VolumeWait, volume_wait};
+use crate::queue::QueueProfile;
 
 use super::Scheduler;
-use super::view::{Assumption, BindingWait};
+use super::view::{Assumption, BindingWait, Listeners};
 
 /// What PreBind waits for in the attempt of that state.
 pub(super) fn of_binding(state: &CycleState) -> Vec<BindingWait> {
@@ -66,20 +67,18 @@ fn devices(claim: &ResourceClaim) -> Vec<String> {
     devices
 }
 
-impl Scheduler {
-    /// Which plugin of which profile listens to which events.
-    pub(super) fn listeners(&self) -> BTreeMap<Str, BTreeMap<Str, Vec<ClusterEvent>>> {
-        let of_profile = |(name, profile): (&Str, &crate::queue::QueueProfile)| {
-            let plugins = profile.framework.all.iter().map(|plugin| plugin.name());
-            let extenders =
-                (!self.world.extenders.is_empty()).then_some(super::extender_calls::EXTENDER_NAME);
-            let events =
-                |plugin: &'static str| (Str::from(plugin), profile.hints.events_of(plugin).collect());
-            (name.clone(), plugins.chain(extenders).map(events).collect())
-        };
-        self.world.profiles.iter().map(of_profile).collect()
-    }
+/// Which plugin of which profile listens to which events.
+pub(super) fn listeners(profiles: &BTreeMap<Str, QueueProfile>, has_extenders: bool) -> Listeners {
+    let of_profile = |(name, profile): (&Str, &QueueProfile)| {
+        let plugins = profile.framework.all.iter().map(|plugin| plugin.name());
+        let extenders = has_extenders.then_some(super::extender_calls::EXTENDER_NAME);
+        let events = |plugin: &'static str| (Str::from(plugin), profile.hints.events_of(plugin).collect());
+        (name.clone(), plugins.chain(extenders).map(events).collect())
+    };
+    profiles.iter().map(of_profile).collect()
+}
 
+impl Scheduler {
     /// What plugins have assumed and no watch has reported.
     pub(super) fn assumptions(&self) -> Vec<Assumption> {
         let mut all = Vec::new();

@@ -16,6 +16,8 @@ use crate::framework::{
 };
 use crate::queue::{Nominator, QueueEnv, QueueProfile};
 
+use super::view::Listeners;
+
 /// The readable part of the scheduler.
 #[derive(Clone, Debug)]
 pub(super) struct World {
@@ -35,6 +37,8 @@ pub(super) struct World {
     pub rng: RefCell<Rng>,
     pub requests: RefCell<Vec<HandleRequest>>,
     pub profiles: Arc<BTreeMap<Str, QueueProfile>>,
+    /// Which of their plugins listen to which events, for the read model.
+    pub listeners: Arc<Listeners>,
     /// How requests are counted under the feature gates.
     pub request_options: RequestOptions,
     /// Stands in where no profile is meant.
@@ -62,13 +66,14 @@ impl World {
             snapshot_pod_groups: PodGroupStates::default(),
             waiting_pods: WaitingPods::default(),
             preemption: PreemptionState::default(),
-            extenders: Arc::new(extenders),
             states,
             answers: RefCell::default(),
             tie_break,
             rng: RefCell::new(Rng::new(seed)),
             requests: RefCell::new(Vec::new()),
+            listeners: Arc::new(super::waits::listeners(&profiles, !extenders.is_empty())),
             profiles: Arc::new(profiles),
+            extenders: Arc::new(extenders),
             request_options,
             no_framework: Arc::new(Framework::default()),
         }

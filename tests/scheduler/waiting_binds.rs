@@ -97,6 +97,10 @@ impl PreBindPlugin for Waiter {
 }
 
 fn sandbox(manifest: &str) -> (Simulator, Asked) {
+    sandbox_with(manifest, SchedulerOptions::default())
+}
+
+fn sandbox_with(manifest: &str, options: SchedulerOptions) -> (Simulator, Asked) {
     const CONFIG: &str = "
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -112,14 +116,14 @@ profiles:
             .unwrap();
     }
     let gates = FeatureGates::default();
-    let options = LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name) };
-    let config = SchedulerConfig::load(CONFIG, options).unwrap();
+    let load_options = LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name) };
+    let config = SchedulerConfig::load(CONFIG, load_options).unwrap();
     let profiles =
         config.profiles.iter().map(|profile| Framework::new(profile, &registry, &gates).unwrap()).collect();
     let sources = [schedscope::api::manifest::Source { name: "test".to_owned(), text: manifest.to_owned() }];
     let loaded = schedscope::api::manifest::load(&sources).unwrap();
     let (api, _) = SandboxApi::from_manifests(loaded, &sources, START).unwrap();
-    (Simulator::new(profiles, SchedulerOptions::default(), api, START).unwrap(), asked)
+    (Simulator::new(profiles, options, api, START).unwrap(), asked)
 }
 
 fn waiting_pod(name: &str, wishes: &[(&str, &str)]) -> String {
@@ -229,4 +233,16 @@ fn what_may_not_run_beside_others_begins_when_they_have_ended() {
     assert_eq!(asked_for(&asked, "Alone", "p"), [""; 0]);
     crate::support::world::apply(&mut simulator, "apiVersion: v1\nkind: Namespace\nmetadata: {name: p}\n");
     assert_eq!(asked_for(&asked, "Alone", "p"), [""]);
+}
+
+#[test]
+fn no_more_run_beside_each_other_than_parallelism_allows() {
+    let wishes = [("First", "namespace"), ("Second", "5s")];
+    let options = SchedulerOptions { parallelism: 1, ..SchedulerOptions::default() };
+    let (mut simulator, asked) = sandbox_with(&(node("a", "4") + &waiting_pod("p", &wishes)), options);
+    drain(&mut simulator);
+    go_on(&mut simulator, 5);
+    assert_eq!(asked_for(&asked, "Second", "p"), [""; 0]);
+    crate::support::world::apply(&mut simulator, "apiVersion: v1\nkind: Namespace\nmetadata: {name: p}\n");
+    assert_eq!(asked_for(&asked, "Second", "p"), [""]);
 }

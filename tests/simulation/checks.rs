@@ -4,7 +4,7 @@
 //!   unschedulablePods, the attempt under way, the wait at Permit, the binding cycle, or bound and not yet reported;
 //!   and nothing that is gone is in a queue.
 //!   As in kube-scheduler, a wait at Permit is left behind when PreBindPreFlight fails; a wait of a pod that is not
-//!   assumed is such a one and no place.
+//!   assumed is such a one and no place. And a pod that somebody else binds while it waits at Permit goes on waiting.
 //! - **waits**: nobody waits at Permit, in backoffQ or unschedulablePods for longer than the rules allow.
 //! - **nominations** are of pods that are there and have no node.
 //! - **in flight**: no events are kept when no pod is in flight.
@@ -167,6 +167,11 @@ impl Checks {
         }
         let in_flight = core.in_flight_pods();
         for pod in in_flight.iter().filter(|pod| !on_the_way.contains(pod.uid())).collect::<Vec<_>>() {
+            let known = core.objects().pods.get(&pod.key());
+            let is_bound = known.is_none_or(|known| known.uid() != pod.uid() || known.is_assigned());
+            if is_bound && view.waiting.iter().any(|row| row.pod.uid() == pod.uid()) {
+                continue;
+            }
             if !core.is_in_cycle() {
                 return Err(("one place", format!("{} is in flight and in no attempt", pod.uid())));
             }

@@ -148,6 +148,15 @@ impl Framework {
         Status::SUCCESS
     }
 
+    /// Lets the Filter plugins put into `state` what their answers for the nodes of the snapshot came from.
+    pub fn keep_filter_evidence(&self, handle: &Handle<'_>, state: &mut CycleState, pod: &PodInfo) {
+        for plugin in &self.plugins.filter {
+            if let Some(filter) = plugin.as_filter() {
+                filter.keep_evidence(handle, state, pod, handle.snapshot.list());
+            }
+        }
+    }
+
     /// Runs Filter for one node with the pods that are nominated to it taken into account
     /// (`RunFilterPluginsWithNominatedPods`): once with the more important ones put there in thought, and, if that
     /// passes, once more without them, since affinity may need them absent.

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::usage::{Volumes, unique_name};
 use crate::api::objects::VolumeAttachment;
-use crate::api::{Digest, Digestible, Kind, NamespacedName, Object, ObjectStore, Str};
-use crate::framework::{PluginState, Told};
+use crate::api::{NamespacedName, Object, ObjectStore, Str};
 use crate::plugins::helper::listers;
 
 /// The names of all attachments by node.
@@ -31,6 +30,34 @@ impl Attachments {
         .collect()
     }
 
+    /// The names of the volumes that the node's attachments are of, whether or not they are there.
+    pub(super) fn volume_names<'a>(
+        &self,
+        node: &Str,
+        objects: &'a ObjectStore,
+    ) -> impl Iterator<Item = &'a Str> {
+        let keys = self.by_node.get(node).into_iter().flatten();
+        keys.filter_map(|key| {
+            objects.volume_attachments.get(key)?.spec.source.persistent_volume_name.as_ref()
+        })
+    }
+
+    /// How many nodes have some.
+    pub(super) fn len(&self) -> usize {
+        self.by_node.len()
+    }
+
+    /// An attachment came, changed or is gone; others do not matter.
+    pub(super) fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        if let Some(Object::VolumeAttachment(attachment)) = old {
+            self.forget(attachment);
+        }
+        if let Some(Object::VolumeAttachment(attachment)) = new {
+            let keys = self.by_node.entry(attachment.spec.node_name.clone()).or_default();
+            keys.insert(attachment.metadata.key());
+        }
+    }
+
     fn forget(&mut self, attachment: &VolumeAttachment) {
         let node = &attachment.spec.node_name;
         if let Some(keys) = self.by_node.get_mut(node) {
@@ -39,29 +66,5 @@ impl Attachments {
                 self.by_node.remove(node);
             }
         }
-    }
-}
-
-/// It follows from the objects.
-impl Digestible for Attachments {
-    fn digest(&self, digest: &mut Digest) {
-        digest.len(self.by_node.len());
-    }
-}
-
-impl PluginState for Attachments {
-    fn kinds(&self) -> &'static [Kind] {
-        &[Kind::VolumeAttachment]
-    }
-
-    fn object_changed(&mut self, _: &ObjectStore, old: Option<&Object>, new: Option<&Object>) -> Told {
-        if let Some(Object::VolumeAttachment(attachment)) = old {
-            self.forget(attachment);
-        }
-        if let Some(Object::VolumeAttachment(attachment)) = new {
-            let keys = self.by_node.entry(attachment.spec.node_name.clone()).or_default();
-            keys.insert(attachment.metadata.key());
-        }
-        Told::AsReported
     }
 }

@@ -5,13 +5,18 @@
 //! class, an in-tree volume for the driver that has taken over. Inline CSI volumes do not count.
 
 mod attachments;
+mod explain;
 mod hints;
+mod on_node;
 mod usage;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use explain::{DriverUse, NewVolume, explain_limits};
+
 use attachments::Attachments;
+use explain::Seen;
+use on_node::{OnNode, OnNodes, per_driver};
 use usage::{Counted, Lookup, Problem, Volumes};
 
 use super::helper::signers;
@@ -58,8 +63,8 @@ impl OwnVolumes {
         Self { with_csi_node: volumes(true), without: volumes(false) }
     }
 
-    fn on(self, has_csi_node: bool) -> Result<Arc<Volumes>, Problem> {
-        if has_csi_node { self.with_csi_node } else { self.without }
+    const fn on(&self, has_csi_node: bool) -> &Result<Arc<Volumes>, Problem> {
+        if has_csi_node { &self.with_csi_node } else { &self.without }
     }
 }
 
@@ -72,12 +77,6 @@ impl From<Problem> for Status {
     }
 }
 
-/// How many volumes of each driver the node can have; drivers without a limit are left out.
-fn limits(csi_node: &CSINode) -> BTreeMap<&Str, i64> {
-    let drivers = csi_node.spec.drivers.iter();
-    drivers.filter_map(|driver| Some((&driver.name, driver.allocatable?.count?.into()))).collect()
-}
-
 /// Whether the driver may be missing on the node, or is there. Without a `CSIDriver` nobody knows that it is one.
 fn is_driver_fine(driver: &Str, csi_node: Option<&CSINode>, objects: &ObjectStore) -> bool {
     let found = objects.csi_drivers.get(&NamespacedName::cluster(driver.clone()));
@@ -85,12 +84,16 @@ fn is_driver_fine(driver: &Str, csi_node: Option<&CSINode>, objects: &ObjectStor
     !must_be_there || csi_node.is_some_and(|node| node.spec.drivers.iter().any(|own| own.name == *driver))
 }
 
-fn per_driver<'a>(drivers: impl IntoIterator<Item = &'a Str>) -> BTreeMap<&'a Str, i64> {
-    let mut counts = BTreeMap::new();
-    for driver in drivers {
-        *counts.entry(driver).or_default() += 1;
+/// What counts on the node before the pod comes.
+fn look_at(handle: &Handle<'_>, node: &NodeInfo) -> Arc<OnNode> {
+    if let Some(kept) = handle.state(|known: &OnNodes| known.get(node)).flatten() {
+        return kept;
     }
-    counts
+    let of = |attachments: &Attachments| OnNode::of(node, handle.objects, attachments);
+    let found = handle.state(|known: &OnNodes| of(&known.attachments));
+    let found = Arc::new(found.unwrap_or_else(|| of(&Attachments::default())));
+    handle.change_state(|known: &mut OnNodes| known.keep(node.name(), Arc::clone(&found)));
+    found
 }
 
 impl Plugin for NodeVolumeLimits {
@@ -98,7 +101,7 @@ impl Plugin for NodeVolumeLimits {
         names::NODE_VOLUME_LIMITS
     }
     fn add_states(&self, states: &mut PluginStates) {
-        states.add(Attachments::default());
+        states.add(OnNodes::default());
     }
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
@@ -135,55 +138,57 @@ impl FilterPlugin for NodeVolumeLimits {
         if pod.pod.spec.volumes.is_empty() {
             return Status::SUCCESS;
         }
-        let objects = handle.objects;
-        let csi_node =
-            objects.csi_nodes.get(&NamespacedName::cluster(node.name().clone())).map(AsRef::as_ref);
+        let on_node = look_at(handle, node);
         // A profile may have the plugin here and not at PreFilter.
-        let own = state.read::<OwnVolumes>().cloned().unwrap_or_else(|| OwnVolumes::of(&pod.pod, objects));
-        match own.on(csi_node.is_some()) {
-            Ok(own) => self.check(&own, csi_node, handle, node),
-            Err(problem) => problem.into(),
+        let looked_up;
+        let own = match state.read::<OwnVolumes>() {
+            Some(own) => own,
+            None => {
+                looked_up = OwnVolumes::of(&pod.pod, handle.objects);
+                &looked_up
+            }
+        };
+        match own.on(on_node.csi_node.is_some()) {
+            Ok(own) => self.check(own, &on_node, handle.objects),
+            Err(problem) => problem.clone().into(),
+        }
+    }
+
+    fn keep_evidence(
+        &self,
+        handle: &Handle<'_>,
+        state: &mut CycleState,
+        _: &PodInfo,
+        nodes: &[Arc<NodeInfo>],
+    ) {
+        if state.read::<OwnVolumes>().is_some() {
+            let seen = handle.state(|known: &OnNodes| Seen::of(known, nodes)).unwrap_or_default();
+            state.write(self.name(), seen);
         }
     }
 }
 
 impl NodeVolumeLimits {
     /// Whether the node can take these volumes too.
-    fn check(
-        &self,
-        own: &Volumes,
-        csi_node: Option<&CSINode>,
-        handle: &Handle<'_>,
-        node: &NodeInfo,
-    ) -> Status {
-        let objects = handle.objects;
+    fn check(&self, own: &Volumes, on_node: &OnNode, objects: &ObjectStore) -> Status {
+        let csi_node = on_node.csi_node.as_deref();
         if self.needs_driver
             && let Some(driver) = own.values().find(|driver| !is_driver_fine(driver, csi_node, objects))
         {
             return Status::unschedulable(format!("{driver} CSI driver is not installed on the node"));
         }
-        let limits = csi_node.map(limits).unwrap_or_default();
-        if own.is_empty() || limits.is_empty() {
+        if own.is_empty() || on_node.limits.is_empty() {
             return Status::SUCCESS;
         }
-        let mut used = Volumes::new();
-        let lookup = Lookup { objects, has_csi_node: csi_node.is_some() };
-        for pod in node.pods() {
-            if let Err(problem) = lookup.add_existing(&pod.pod, &mut used) {
-                return Status::error(problem.text());
-            }
-        }
-        let attached =
-            handle.state(|index: &Attachments| index.volumes(node.name(), objects)).unwrap_or_default();
-        // A volume counts once, however many pods use it.
-        let not_used =
-            attached.iter().filter(|(name, _)| !used.contains_key(*name)).map(|(_, driver)| driver);
-        let present = per_driver(used.values().chain(not_used));
+        let used = match &on_node.used {
+            Ok(used) => used,
+            Err(problem) => return Status::error(problem.as_str()),
+        };
         let new =
             per_driver(own.iter().filter(|(name, _)| !used.contains_key(*name)).map(|(_, driver)| driver));
         let is_exceeded = new.into_iter().any(|(driver, count)| {
-            let present = present.get(driver).copied().unwrap_or_default();
-            limits.get(driver).is_some_and(|limit| present + count > *limit)
+            let present = on_node.present.get(&driver).copied().unwrap_or_default();
+            on_node.limits.get(&driver).is_some_and(|limit| present + count > *limit)
         });
         if is_exceeded { Status::unschedulable(REASON) } else { Status::SUCCESS }
     }

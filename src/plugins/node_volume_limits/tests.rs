@@ -312,3 +312,73 @@ fn the_end_of_an_attachment_is_worth_a_retry_for_claims_and_disks_of_its_driver(
             .to_owned())
     );
 }
+
+/// What was kept is what would be found now, after every kind of change that it follows from; other changes leave it.
+#[test]
+fn what_is_kept_of_a_node_follows_all_changes() {
+    use crate::api::Kind;
+    let bound_again = |name: &str, volume: &str| {
+        bound(name)[0].replace(&format!("volumeName: {name}"), &format!("volumeName: {volume}"))
+    };
+    let attachment = |volume: &str| {
+        format!(
+            "{{kind: VolumeAttachment, apiVersion: storage.k8s.io/v1, metadata: {{name: a}}, spec: {{attacher: {DRIVER}, nodeName: n1, source: {{persistentVolumeName: {volume}}}}}}}"
+        )
+    };
+    let pods = [on_node("p", &[&claimed("data"), &claimed("late"), &claimed("gone")])];
+    let objects = [limited(DRIVER, 3), pods.to_vec()].concat().join("\n---\n");
+    let mut world = super::super::fixtures::world_of(&objects);
+    NodeVolumeLimits::default().add_states(&mut world.states);
+    for object in world.objects.iter() {
+        world.states.object_changed(&world.objects, None, Some(&object));
+    }
+    let mut node = NodeInfo::clone(&world.snapshot.list()[0]);
+    let ask = |world: &crate::framework::testing::TestWorld, node: &NodeInfo| {
+        let kept = look_at(&world.handle(), node);
+        let attachments = world.states.read(|known: &OnNodes| known.attachments.clone()).unwrap_or_default();
+        assert_eq!(*kept, OnNode::of(node, &world.objects, &attachments));
+        assert!(Arc::ptr_eq(&kept, &look_at(&world.handle(), node)), "it is kept");
+        kept
+    };
+    let names = |kept: &OnNode| {
+        let used: Vec<String> = kept.used.clone().unwrap_or_default().into_keys().collect();
+        let attached: Vec<String> = kept.attached.keys().cloned().collect();
+        (used, attached)
+    };
+    let list =
+        |names: &[&str]| -> Vec<String> { names.iter().map(|name| format!("{DRIVER}/{name}")).collect() };
+    assert_eq!(names(&ask(&world, &node)), (list(&[]), list(&[])));
+    world.put(object(&bound("data")[0]));
+    assert_eq!(names(&ask(&world, &node)), (list(&[]), list(&[])), "a claim, and no volume yet");
+    world.put(object(&bound("data")[1]));
+    assert_eq!(names(&ask(&world, &node)), (list(&["h-data"]), list(&[])), "the volume");
+    world.put(object(&unbound("late", DRIVER)[0]));
+    assert_eq!(names(&ask(&world, &node)), (list(&["h-data"]), list(&[])), "a class that is not there");
+    world.put(object(&unbound("late", DRIVER)[1]));
+    assert_eq!(names(&ask(&world, &node)).0, list(&["<claim>-shop/late", "h-data"]), "the class");
+    world.put(object(&attachment("other")));
+    assert_eq!(names(&ask(&world, &node)).1, list(&[]), "an attachment of a volume that is not there");
+    world.put(object(&bound("other")[1]));
+    assert_eq!(names(&ask(&world, &node)).1, list(&["h-other"]), "the attached volume");
+    let before = ask(&world, &node);
+    world.put(object(&bound("strange")[0]));
+    world.put(object(&bound("strange")[1]));
+    assert!(Arc::ptr_eq(&before, &ask(&world, &node)), "claims and volumes of others do not matter");
+    world.put(object(&bound_again("data", "other")));
+    assert_eq!(names(&ask(&world, &node)), (list(&["<claim>-shop/late", "h-other"]), list(&[])));
+    world.put(object(&bound("gone")[0]));
+    world.put(object(&bound("gone")[1]));
+    assert_eq!(names(&ask(&world, &node)).0, list(&["<claim>-shop/late", "h-gone", "h-other"]));
+    world.remove(Kind::PersistentVolumeClaim, &NamespacedName::new("shop", "gone"));
+    world.remove(Kind::VolumeAttachment, &NamespacedName::cluster("a"));
+    assert_eq!(names(&ask(&world, &node)).0, list(&["<claim>-shop/late", "h-other"]));
+    world.put(object(&limited(DRIVER, 1)[1]));
+    assert_eq!(ask(&world, &node).limits.get(&Str::from(DRIVER)), Some(&1));
+    let pod = Arc::clone(&node.pods()[0]);
+    node.remove_pod(&pod.pod);
+    assert_eq!(names(&ask(&world, &node)).0, list(&[]), "the pod is gone");
+    node.add_pod(pod);
+    assert_eq!(names(&ask(&world, &node)).0, list(&["<claim>-shop/late", "h-other"]));
+    world.remove(Kind::CSINode, &NamespacedName::cluster("n1"));
+    assert_eq!(names(&ask(&world, &node)).0, list(&[]), "without limits nobody counts");
+}

@@ -15,6 +15,14 @@ use crate::plugins::helper::{ephemeral, listers};
 /// The driver of each volume, by the volume's unique name: driver and handle.
 pub(super) type Volumes = BTreeMap<String, Str>;
 
+/// What the handle of a volume that is to be made begins with.
+const FOR_CLAIM: &str = "<claim>-";
+
+/// The claim that the handle stands for until its volume is made.
+pub(super) fn of_claim(handle: &str) -> Option<&str> {
+    handle.strip_prefix(FOR_CLAIM)
+}
+
 /// Why the volumes of a pod are not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Problem {
@@ -170,7 +178,7 @@ impl Lookup<'_> {
             None => class.provisioner.clone(),
         };
         // Upstream begins it with random characters, so that it is the handle of no volume.
-        let handle = format!("<claim>-{}/{}", claim.metadata.namespace, claim.metadata.name);
+        let handle = format!("{FOR_CLAIM}{}/{}", claim.metadata.namespace, claim.metadata.name);
         (!driver.is_empty()).then_some((driver, handle))
     }
 }

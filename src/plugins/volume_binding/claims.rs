@@ -140,6 +140,62 @@ impl fmt::Debug for DelayedClaim {
     }
 }
 
+/// A claim that should be bound before its pod is looked at, and is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnboundClaim {
+    /// The claim.
+    pub claim: NamespacedName,
+    /// Why it does not wait for its pod.
+    pub why: WhyImmediate,
+}
+
+/// Why a claim is bound whether or not a pod needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyImmediate {
+    /// It names its volume.
+    NamesVolume(Str),
+    /// It has no class.
+    NoClass,
+    /// Its class is not there.
+    ClassMissing(Str),
+    /// Its class binds at once.
+    Class(Str),
+}
+
+impl fmt::Display for UnboundClaim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let claim = &self.claim;
+        match &self.why {
+            WhyImmediate::NamesVolume(volume) => {
+                write!(f, "{claim} names volume {volume}, and the binding is not complete")
+            }
+            WhyImmediate::NoClass => write!(f, "{claim} has no class and no volume"),
+            WhyImmediate::ClassMissing(class) => {
+                write!(f, "{claim} has no volume, and its class {class} does not exist")
+            }
+            WhyImmediate::Class(class) => {
+                write!(f, "{claim} has no volume, and its class {class} binds at once (Immediate)")
+            }
+        }
+    }
+}
+
+impl UnboundClaim {
+    fn of(claim: &PersistentVolumeClaim, objects: &ObjectStore) -> Self {
+        let class = Str::from(claim.class());
+        let why = if !claim.spec.volume_name.is_empty() {
+            WhyImmediate::NamesVolume(claim.spec.volume_name.clone())
+        } else if class.is_empty() {
+            WhyImmediate::NoClass
+        } else if objects.storage_classes.contains_key(&NamespacedName::cluster(class.clone())) {
+            WhyImmediate::Class(class)
+        } else {
+            WhyImmediate::ClassMissing(class)
+        };
+        Self { claim: claim.metadata.key(), why }
+    }
+}
+
 /// The claims of a pod.
 #[derive(Clone, Debug, Default)]
 pub struct PodVolumeClaims {
@@ -155,8 +211,8 @@ pub struct PodVolumeClaims {
     pub delayed: Vec<DelayedClaim>,
     /// The same without those that have a node, by their place in `delayed`: those that ask for least come first.
     pub to_match: Vec<usize>,
-    /// Whether one should be bound already and is not.
-    pub has_unbound_immediate: bool,
+    /// Those that should be bound already and are not.
+    pub unbound_immediate: Vec<UnboundClaim>,
 }
 
 /// The class of the claim, if claims of that class wait for their pods' nodes (`IsDelayBindingMode`).
@@ -231,7 +287,7 @@ impl PodVolumeClaims {
                 provisioning: Provisioning::of(&claim, class, objects, known),
                 claim,
             }),
-            _ => self.has_unbound_immediate = true,
+            _ => self.unbound_immediate.push(UnboundClaim::of(&claim, objects)),
         }
         Ok(())
     }

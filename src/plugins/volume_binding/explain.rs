@@ -8,11 +8,11 @@ use crate::api::objects::{Node, PersistentVolumeClaim};
 use crate::api::{NamespacedName, Quantity, Str};
 use crate::framework::CycleState;
 
-use super::StateData;
 use super::binder::PodVolumes;
-use super::claims::{BoundClaim, DelayedClaim, PodVolumeClaims};
+use super::claims::{BoundClaim, DelayedClaim, PodVolumeClaims, UnboundClaim};
 use super::matching::{Match, Mismatch, Wanted};
 use super::provisioning::{Provisioned, is_large_enough, volume_limit};
+use super::{StateData, UnboundImmediate};
 
 /// What becomes of a claim if its pod goes to a node.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,6 +138,11 @@ impl fmt::Display for CapacityTried {
             (false, _) => f.write_str(", which the node does not reach"),
         }
     }
+}
+
+/// The claims that should be bound already and are not; none unless PreFilter has turned the pod down for that.
+pub fn explain_unbound(state: &CycleState) -> &[UnboundClaim] {
+    state.read::<UnboundImmediate>().map_or(&[], |unbound| &unbound.0)
 }
 
 /// What becomes of each claim of a pod on a node, bound ones first, by what the plugin keeps during the attempt; absent

@@ -23,8 +23,10 @@ mod tests;
 use std::sync::Arc;
 
 pub use self::assume_cache::{Assumed, VolumeState};
+pub use self::claims::{UnboundClaim, WhyImmediate};
 pub use self::explain::{
     CapacityTried, ClaimExplanation, ClaimOutcome, NotProvisioned, VolumeTried, explain_match,
+    explain_unbound,
 };
 pub use self::matching::{Match, Mismatch, Wanted, is_bound_to};
 pub use self::volumes::{KnownCapacity, KnownVolume, KnownVolumes, Reach};
@@ -81,6 +83,10 @@ struct StateData {
     /// How far PreBind has come.
     progress: Option<Progress>,
 }
+
+/// Why PreFilter has turned the pod down, for the evidence.
+#[derive(Clone, Debug)]
+struct UnboundImmediate(Vec<UnboundClaim>);
 
 /// PreFilter was not asked (`fwk.ErrNotFound`).
 fn not_found() -> Status {
@@ -179,7 +185,8 @@ impl PreFilterPlugin for VolumeBinding {
             Ok(claims) => claims,
             Err(error) => return (None, Status::error(error)),
         };
-        if claims.has_unbound_immediate {
+        if !claims.unbound_immediate.is_empty() {
+            state.write(self.name(), UnboundImmediate(claims.unbound_immediate));
             return (None, Status::unresolvable("pod has unbound immediate PersistentVolumeClaims"));
         }
         state.write(self.name(), StateData { claims: Some(Arc::new(claims)), ..StateData::default() });

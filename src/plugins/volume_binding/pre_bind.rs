@@ -135,8 +135,9 @@ impl Progress {
         check: impl Fn(&[Arc<PersistentVolumeClaim>]) -> Result<bool, String>,
     ) -> Result<Option<Time>, String> {
         let looks = self.looks.get_or_insert(Looks { next: now + PERIOD, deadline: now + timeout });
-        // A look that would fall on the deadline comes too late.
-        if looks.next <= now && looks.next < looks.deadline {
+        // Of a look and the deadline at the same time the look comes first: upstream's ticker is heard before the context
+        // has been cancelled.
+        if looks.next <= now && looks.next <= looks.deadline {
             if check(&self.claims)? {
                 return Ok(None);
             }
