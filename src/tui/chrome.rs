@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 
 use crate::api::Duration;
 use crate::api::time::human_duration;
+use crate::driver::live::engine::Mode;
 use crate::driver::recorder::RecorderStats;
 use crate::driver::session::{NoticeLevel, RunState, SessionView};
 
@@ -84,12 +85,23 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
         Segment { rank: 7, line: Line::styled("schedscope", style(Role::StatusBarName)) },
         labeled(5, what(view), &text::clean(&view.source), cx),
         Segment { rank: 0, line: Line::styled(format!("{glyph} {word}"), style(role)) },
-        labeled(1, "sim", &clock(view.elapsed), cx),
+        labeled(1, if view.live.is_some() { "up" } else { "sim" }, &clock(view.elapsed), cx),
         Segment {
             rank: 4,
             line: Line::styled(view.speed.to_string().replace('×', times), style(Role::StatusBarValue)),
         },
     ];
+    if let Some(live) = &view.live {
+        let (word, role) = match live.mode {
+            Mode::Observe => ("observes only", Role::StatusBarValue),
+            Mode::Operate => ("ARMED", Role::Error),
+        };
+        segments.insert(2, Segment { rank: 0, line: Line::styled(word, style(role)) });
+        if let Some(rate) = live.rate {
+            let n: u64 = live.counts.iter().map(|(_, n)| n).sum();
+            segments.push(labeled(3, "agree", &format!("{rate:.1} % of {n}"), cx));
+        }
+    }
     if let Some(stopped) = &view.debug.stopped {
         // The number is enough here; the rest stands in the list of breakpoints.
         let what = stopped.split(" at ").next().unwrap_or_default();
@@ -117,6 +129,7 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
 fn what(view: &SessionView) -> &'static str {
     match (&view.known.replay, view.moment.is_recorded) {
         (Some(_), true) => "replay",
+        _ if view.live.is_some() => "LIVE",
         // A recording that was left is a sandbox.
         _ => "sandbox",
     }
