@@ -26,7 +26,7 @@ pub enum Command {
     /// Opens the console on a cluster from files, simulated and paused
     Sandbox(SandboxArgs),
     /// Opens the console on a live cluster: watches and predicts, and writes nothing until it is armed
-    Live(LiveArgs),
+    Live(Box<LiveArgs>),
     /// Schedules a cluster from files until nothing moves, and prints where each pod went
     Run(RunArgs),
     /// Opens the console on a recording, or plays it without a screen and compares every decision

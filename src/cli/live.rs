@@ -47,7 +47,7 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     let setup = runtime.block_on(prepare(args, &connection, &configuration))?;
     if let Some(output) = args.output {
         let (setup, client, recorder) = setup;
-        let (session, thread) = spawn(setup, client, runtime).context("starting the session")?;
+        let (session, thread) = spawn(setup, &client, runtime).context("starting the session")?;
         let code = print(session, output);
         wait_for(thread)?;
         let code = code?;
@@ -60,7 +60,7 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     if setup.target.is_insecure {
         tracing::warn!(target: "live", "the server's certificate is not looked at");
     }
-    let (session, thread) = spawn(setup, client, runtime).context("starting the session")?;
+    let (session, thread) = spawn(setup, &client, runtime).context("starting the session")?;
     let reason = tui::run(session, options).map_err(|error| console::explain(&error));
     wait_for(thread)?;
     recorder.map(Recording::finish).transpose()?;

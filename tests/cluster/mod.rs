@@ -3,6 +3,13 @@
 //! `SCHEDSCOPE_E2E=1 cargo test cluster` builds what it needs with Go and runs them; without it each test says why it
 //! was skipped.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::needless_pass_by_value,
+    reason = "real processes are started and waited for, and a skipped test says why"
+)]
+
 mod harness;
 mod observe;
 mod operate;

@@ -270,9 +270,9 @@ impl Engine {
 
     fn predict_failure(&mut self) {
         let Some(trace) = self.scheduler.newest_trace() else { return };
-        let message = match &trace.outcome {
-            CycleOutcome::Unschedulable { message, .. } | CycleOutcome::Error { message } => message,
-            _ => return,
+        let (CycleOutcome::Unschedulable { message, .. } | CycleOutcome::Error { message }) = &trace.outcome
+        else {
+            return;
         };
         self.observer.predict(
             &trace.pod_info.pod,

@@ -44,7 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const EVENT_REFRESH: Duration = Duration::from_secs(60);
 
 /// What a person can tell a live session beyond what every session can be told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveCommand {
     /// Starts writing.
     Arm,
@@ -94,7 +94,7 @@ pub struct LiveSetup {
 /// If the system has no thread left.
 pub fn spawn(
     setup: LiveSetup,
-    client: Client,
+    client: &Client,
     runtime: Runtime,
 ) -> std::io::Result<(SessionHandle, std::thread::JoinHandle<()>)> {
     let (command_sender, commands) = mpsc::unbounded_channel();
