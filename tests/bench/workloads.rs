@@ -288,7 +288,7 @@ fn volumes(claims: &[String]) -> Value {
 fn slice(i: usize) -> Value {
     let device = |j: usize| {
         json!({
-            "name": format!("gpu-{j}"), "attributes": {"model": {"string": if j % 2 == 0 { "a" } else { "b" }}},
+            "name": format!("gpu-{j}"), "attributes": {"model": {"string": if j.is_multiple_of(2) { "a" } else { "b" }}},
             "capacity": {"memory": {"value": format!("{}Gi", 16 + 8 * (j % 3))}},
         })
     };

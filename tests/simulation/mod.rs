@@ -12,6 +12,8 @@
 //! 10,000 hours). One seed:
 //! `SIMULATION=17:17`.
 
+#![allow(clippy::print_stdout, reason = "a long run tells how far it is, and what it found")]
+
 mod calls;
 mod checks;
 mod model;
