@@ -127,7 +127,7 @@ fn members_of_a_group_share_what_one_of_them_has_reserved_in_this_cycle() {
     assert_eq!(nodes, [success(), success()], "upstream does not ask where the shared devices are");
     assert!(plugin.reserve(&world.handle(), &mut second, &pod, &node).is_success());
     let in_progress = unresolvable("resource claim default/a is in the process of being allocated");
-    assert_eq!(attempt_in_group(&plugin, &world, &pod, 8).1, [in_progress.clone()]);
+    assert_eq!(attempt_in_group(&plugin, &world, &pod, 8).1, std::slice::from_ref(&in_progress));
     // It is in flight until the last one gives it back.
     plugin.unreserve(&world.handle(), &mut first, &pod, &node);
     assert_eq!(attempt_in_group(&plugin, &world, &pod, 8).1, [in_progress]);
