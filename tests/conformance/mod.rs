@@ -7,7 +7,7 @@
 pub mod archive;
 mod compare;
 mod profiles;
-mod runs;
+pub mod runs;
 
 use std::collections::BTreeMap;
 

@@ -106,7 +106,7 @@ impl Write for Memory {
     }
 }
 
-fn sources(files: &Files) -> CaseSources {
+pub fn sources(files: &Files) -> CaseSources {
     let source = |name: &str| Some(Source { name: name.to_owned(), text: files.get(name)?.clone() });
     let manifests = ["cluster.yaml", "cluster.json", "pending.yaml", "pending.json"];
     CaseSources {

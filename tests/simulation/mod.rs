@@ -26,6 +26,8 @@ mod world;
 
 use std::time::Instant;
 
+use schedscope::driver::conformance::run;
+
 use plan::Plan;
 use world::{Figures, World};
 
@@ -83,6 +85,21 @@ fn long() {
         figures.simulated.as_secs_f64() / 3600.0,
         began.elapsed().as_secs_f64()
     );
+}
+
+/// What is printed of a plan is understood by who plays scripts.
+#[test]
+fn a_plan_is_printed_as_a_script_that_can_be_played() {
+    for seed in 201..=206 {
+        let files = script::files(&Plan::new(seed, 60));
+        let read_file =
+            |name: &str| files.get(name).cloned().ok_or_else(|| "there is no such file".to_owned());
+        let sources = crate::conformance::runs::sources(&files);
+        let mut n_bound = 0;
+        let mut count = |line: &str| n_bound += usize::from(line.contains("bind default/"));
+        run::run(&sources, &files["script.txt"], &read_file, &mut count).unwrap();
+        assert!(n_bound > 0, "seed {seed}");
+    }
 }
 
 /// What was put into the scheduler makes another one the same, step by step.

@@ -1,15 +1,28 @@
 //! Prints a plan as the files of a script for `schedscope conformance run`, as far as its language can say it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use schedscope::api::time::go_duration;
 
+use crate::support::world::WITH_TEST_PLUGINS;
+
 use super::plan::{Deed, Plan, Verb, Why};
 
-/// What the language has no word for stands as a comment.
+/// The files one after the other, and the deeds.
 pub fn print(plan: &Plan) -> String {
-    let (mut cluster, mut script, mut steps) = (String::new(), String::new(), String::new());
-    let mut n_steps = 0;
+    let mut text = format!("{} deeds of seed {}\n", plan.ops.len(), plan.seed);
+    for (name, content) in files(plan) {
+        let _ = writeln!(text, "--- {name}\n{}", content.trim_end());
+    }
+    let _ = write!(text, "\nThe deeds:\n{:#?}", plan.ops);
+    text
+}
+
+/// The files by name. What the language has no word for stands as a comment.
+pub fn files(plan: &Plan) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let (mut cluster, mut script) = (String::new(), "graceful 30s\n".to_owned());
     let mut has_begun = false;
     for op in &plan.ops {
         has_begun |= !op.after.is_zero() || matches!(op.deed, Deed::Pod(_));
@@ -21,9 +34,9 @@ pub fn print(plan: &Plan) -> String {
                 let _ = write!(cluster, "---\n{yaml}");
                 return;
             }
-            n_steps += 1;
-            let _ = write!(steps, "--- step{n_steps}.yaml\n{yaml}");
-            line(script, &format!("apply step{n_steps}.yaml"));
+            let name = format!("step{}.yaml", files.len() + 1);
+            line(script, &format!("apply {name}"));
+            files.insert(name, yaml.to_owned());
         };
         match &op.deed {
             Deed::Node(node) => apply(&node.yaml(), &mut script),
@@ -66,14 +79,11 @@ pub fn print(plan: &Plan) -> String {
     line(&mut script, "wait 12m");
     let latency = if plan.has_latency { "# calls take time by themselves\n" } else { "" };
     let extender = if plan.has_extender { "# an ignorable extender is not there\n" } else { "" };
-    format!(
-        "{} deeds of seed {}\n--- gates\n{}\n--- cluster.yaml\n{cluster}{steps}--- script.txt\n{latency}{extender}\
-         graceful 30s\n{script}\nThe deeds:\n{:#?}",
-        plan.ops.len(),
-        plan.seed,
-        plan.gates,
-        plan.ops
-    )
+    files.insert("gates".to_owned(), plan.gates.to_owned());
+    files.insert("config.yaml".to_owned(), WITH_TEST_PLUGINS.trim_start().to_owned());
+    files.insert("cluster.yaml".to_owned(), cluster);
+    files.insert("script.txt".to_owned(), format!("{latency}{extender}{script}"));
+    files
 }
 
 fn line(script: &mut String, text: &str) {
