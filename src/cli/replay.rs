@@ -144,7 +144,7 @@ fn line(report: &CheckReport, word: &str) -> String {
     let mut text = format!("{word}: {} inputs", report.inputs);
     if report.compares_digests {
         text.push_str(&format!(", {} comparisons of the whole state", report.digests));
-    } else {
+    } else if report.lines > 0 {
         text.push_str(", decisions alone compared, since states are digested in another way in this version");
     }
     match &report.end {

@@ -97,7 +97,7 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
     let (tap, desk) = match (purpose, header) {
         (Purpose::Console, Ok(header)) => {
             let tap = tap.map_or_else(RecordingTap::in_memory, RecordingTap::with_memory);
-            (Some(tap), Some(Desk::new(header, slim(record), record.file.as_deref())))
+            (Some(tap), Some(Desk::new(header, slim(record), record.file.as_deref()).nameless(record.redact)))
         }
         (Purpose::Console | Purpose::Result, _) => (tap, None),
     };

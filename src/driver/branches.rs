@@ -113,6 +113,7 @@ pub(super) fn views(history: &History<Simulator>) -> Vec<BranchView> {
             let own = || (from..end).filter_map(|position| history.entry_in(id, position));
             let change = own().map(|entry| &entry.op).find(|op| matches!(op, SimulatorOp::Edit(_)));
             let change = match (parent, change.or_else(|| own().map(|entry| &entry.op).next())) {
+                (None, _) if history.is_given_branch(id) => "the recording".to_owned(),
                 (None, _) => "the session".to_owned(),
                 (Some(_), op) => op.map(change_text).unwrap_or_default(),
             };
@@ -280,6 +281,8 @@ fn walk(
             return Some((copy, 0));
         }
     }
+    // What comes after a recording is up to a sandbox.
+    copy.leave_recording();
     let mut beyond = 0;
     while beyond < ATTEMPTS_MAX {
         if copy.step_cycle() {

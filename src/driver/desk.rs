@@ -17,25 +17,47 @@ pub struct Desk {
     /// The file that is being written, and its recorder if the session has begun it.
     file: Option<Str>,
     recorder: Option<Recorder>,
+    /// Whether nothing is to be written with its names.
+    is_nameless: bool,
 }
 
 impl Desk {
     /// For a session that is recorded into `file` from the start, if there is one.
     pub fn new(header: Header, slim: Slim, file: Option<&Path>) -> Self {
-        Self { header, slim, file: file.map(name), recorder: None }
+        Self { header, slim, file: file.map(name), recorder: None, is_nameless: false }
     }
 
-    fn create(&self, path: &Path) -> Result<(Recorder, super::recorder::RecordingTap), RecorderError> {
+    /// The same for a session of which nothing is to be written with its names. What is begun in the middle would have
+    /// them, so that is not done.
+    #[must_use]
+    pub const fn nameless(mut self, is_nameless: bool) -> Self {
+        self.is_nameless = is_nameless;
+        self
+    }
+
+    /// The first line of recordings.
+    pub(super) const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    pub(super) fn create(
+        &self,
+        path: &Path,
+        header: &Header,
+    ) -> Result<(Recorder, super::recorder::RecordingTap), RecorderError> {
+        if self.is_nameless {
+            return Err(RecorderError::WithNames);
+        }
         let options = RecorderOptions {
             compression: Compression::of_name(&path.to_string_lossy()),
             slim: self.slim.clone(),
             ..RecorderOptions::default()
         };
-        Recorder::create(path, &self.header, options)
+        Recorder::create(path, header, options)
     }
 
     /// The file that is meant; a new name after the source where none was given.
-    fn path(&self, to: &RecordTo) -> PathBuf {
+    pub(super) fn path(&self, to: &RecordTo) -> PathBuf {
         let source = match to {
             RecordTo::File(path) => return path.clone(),
             RecordTo::AnyFile => &self.header.source,
@@ -65,9 +87,14 @@ impl Stepper {
     }
 
     /// Begins a recording.
+    ///
+    /// What is no longer kept is no beginning: nothing is made then.
     pub(super) fn record(&mut self, to: &RecordTo) {
         if self.simulator().recording_state().is_some() {
             return self.say(NoticeLevel::Info, "this session is being recorded: :record stop ends that");
+        }
+        if self.rewind.machine().has_tap() && !self.rewind.machine().is_kept_whole() {
+            return self.say(NoticeLevel::Error, super::tap::TooLong.to_string());
         }
         let outcome = self.with_new_file(to, |stepper, tap| {
             stepper.rewind.machine_mut().begin_recording(tap).map_err(|error| error.to_string())
@@ -104,8 +131,14 @@ impl Stepper {
         }
     }
 
-    /// Saves what has happened.
+    /// Saves what has happened; of a session that is too long for that, the last minutes.
     pub(super) fn save_last(&mut self, to: &RecordTo) {
+        if self.rewind.machine().has_tap() && !self.rewind.machine().is_kept_whole() {
+            return match self.save_last_minutes(to) {
+                Ok(said) => self.say(NoticeLevel::Info, said),
+                Err(said) => self.say(NoticeLevel::Error, said),
+            };
+        }
         let outcome = self.with_new_file(to, |stepper, tap| {
             let machine = stepper.rewind.machine();
             machine.save_recording(tap, "saved from the session").map_err(|error| error.to_string())
@@ -130,7 +163,7 @@ impl Stepper {
         }
         let Some(desk) = &self.desk else { return Err("this session cannot be recorded".to_owned()) };
         let path = desk.path(to);
-        let (recorder, tap) = desk.create(&path).map_err(|error| error.to_string())?;
+        let (recorder, tap) = desk.create(&path, &desk.header).map_err(|error| error.to_string())?;
         begin(self, tap)?;
         Ok((path, recorder))
     }

@@ -225,7 +225,12 @@ impl<M: Machine> History<M> {
 
     /// Whether this branch was known from the beginning.
     pub fn is_given(&self) -> bool {
-        self.branches.get(self.branch.0).is_some_and(|branch| branch.is_given)
+        self.is_given_branch(self.branch)
+    }
+
+    /// Whether a branch was known from the beginning.
+    pub fn is_given_branch(&self, id: BranchId) -> bool {
+        self.branches.get(id.0).is_some_and(|branch| branch.is_given)
     }
 
     /// Every branch with the branch that it left and after how many operations, and where it ends. Those that are

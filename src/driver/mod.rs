@@ -7,6 +7,7 @@ pub mod conformance;
 pub mod desk;
 pub mod extender;
 pub mod history;
+mod last_minutes;
 pub mod live;
 pub mod playback;
 pub mod player;

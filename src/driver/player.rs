@@ -151,7 +151,12 @@ impl Stepper {
         let position = self.rewind.position();
         let mut said = String::new();
         for mark in self.rewind.marks_on_way().filter(|mark| mark.position == position) {
-            let gap = if said.is_empty() { "" } else { " " };
+            let gap = match said.chars().next_back() {
+                None => "",
+                // A marker behind a note.
+                Some(last) if !mark.is_note && last != ':' => "; ",
+                Some(_) => " ",
+            };
             let end = if mark.is_note { "" } else { ":" };
             said.push_str(&format!("{gap}{}{end}", mark.text));
         }

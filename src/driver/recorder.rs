@@ -63,6 +63,11 @@ pub enum RecorderError {
     /// The recorder has no thread, or no signals.
     #[error("starting the recorder: {0}")]
     Start(io::Error),
+    /// Names are to be replaced, and that is done from a session's start on only.
+    #[error(
+        "this session was started with --redact, and what is saved from within would have its names: not done"
+    )]
+    WithNames,
     /// Something could not be written; the recording ends before it.
     #[error("writing the recording: {0}")]
     Write(String),

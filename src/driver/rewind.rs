@@ -21,6 +21,7 @@ use super::replay::scan::News;
 use super::replay::{Ending, Mark, RecordedSession};
 use super::sandbox::ops::{SimulatorFact, SimulatorOp, SimulatorSaid};
 use super::sandbox::simulator::Simulator;
+use super::session::Edit;
 use super::timeline::{Counter, Timeline, TimelineMark};
 
 /// An attempt looked at from inside. The present position is before it.
@@ -285,6 +286,11 @@ impl Rewind {
             text: Str::from(text),
             is_note,
         };
+        // Who comes here again need not be told twice.
+        let is_same = |known: &Mark| known.text == mark.text && known.is_note == is_note;
+        if self.marks_on_way().any(|known| known.position == mark.position && is_same(known)) {
+            return;
+        }
         self.marks.push(mark);
         self.marks_version += 1;
         let machine = self.history.machine_mut();
@@ -365,6 +371,19 @@ impl Rewind {
             }
         }
         self.history.apply(op)
+    }
+
+    /// Whether a change that would begin a branch can be made: tried on a copy, since one that fails begins none.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn try_for_branch(&self, edit: &Edit) -> Result<(), String> {
+        if self.inside.is_none() && !self.is_past() && !self.history.is_given() {
+            return Ok(());
+        }
+        let mut copy = self.simulator().clone();
+        copy.leave_recording_alone();
+        copy.edit(edit).map(drop)
     }
 
     /// Goes one known operation on. False if none is known.
@@ -525,6 +544,32 @@ impl Rewind {
         let is_after = |entry: &Entry<Simulator>| entry.fact.at > at;
         let to = self.history.find_on(self.history.start(), is_after);
         self.go_to_position(to.map_or(self.history.end(), |position| position - 1));
+    }
+
+    /// Operations from one position of the present way on, up to the present one, with what they came to.
+    pub fn ops_from(&self, from: usize) -> impl Iterator<Item = (&SimulatorOp, &SimulatorFact)> + '_ {
+        (from..self.history.position())
+            .filter_map(|position| self.history.entry(position))
+            .map(|entry| (&entry.op, &entry.fact))
+    }
+
+    /// A copy of the sandbox as it was at a position of the present way, or later, up to the first moment at which
+    /// nothing was on its way; at that position if there was none. With the position.
+    pub(super) fn copy_when_calm(&self, wanted: usize) -> Option<(usize, Simulator)> {
+        let branch = self.history.branch();
+        let (mut position, mut copy) = self.history.copy_before(branch, wanted)?;
+        let mut at_wanted = None;
+        while position < self.history.position() {
+            if position >= wanted {
+                if copy.is_calm() {
+                    return Some((position, copy));
+                }
+                at_wanted.get_or_insert_with(|| (position, copy.clone()));
+            }
+            self.history.redo(&mut copy, branch, position)?;
+            position += 1;
+        }
+        at_wanted.or(Some((position, copy)))
     }
 
     /// The known operations of this branch with what they came to, in order.

@@ -183,7 +183,7 @@ pub enum SessionCommand {
     Record(RecordTo),
     /// Ends the recording.
     StopRecording,
-    /// Saves what happened up to now as a recording.
+    /// Saves what happened up to now as a recording; of a very long session, the last minutes.
     SaveLast(RecordTo),
     /// Compares two branches.
     Compare(usize, usize),

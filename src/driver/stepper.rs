@@ -243,6 +243,9 @@ impl Stepper {
     fn edit(&mut self, edit: Edit) {
         let n_branches = self.moment().n_branches;
         let watch = self.before_a_move().filter(|_| self.run_state != RunState::Paused);
+        if let Err(said) = self.rewind.try_for_branch(&edit) {
+            return self.say(NoticeLevel::Error, said);
+        }
         let SimulatorSaid::Edited(said) = self.rewind.apply(SimulatorOp::Edit(edit)) else { return };
         if self.stop_at_breaks(watch) {
             return;
@@ -463,6 +466,8 @@ impl Stepper {
         let Some(stop) = stop else { return false };
         self.run_state = RunState::Paused;
         self.rewind.mark(&stop.to_string(), false);
+        // That it has stopped is what is told, and not what is marked here.
+        self.told_at = Some(self.place());
         self.say(NoticeLevel::Info, format!("stopped: {stop}"));
         self.stop = Some(stop);
         true

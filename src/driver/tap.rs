@@ -29,15 +29,20 @@ const MESSAGE_BYTES: usize = 200;
 const DIGEST_INTERVAL_MIN: u64 = 256;
 
 /// What happened since the session began.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Log {
     messages: Vec<Message>,
     bytes: usize,
+    bytes_max: usize,
     /// Whether it was too much: nothing of it is kept then.
     is_full: bool,
 }
 
 impl Log {
+    const fn new(bytes_max: usize) -> Self {
+        Self { messages: Vec::new(), bytes: 0, bytes_max, is_full: false }
+    }
+
     fn add(&mut self, message: &Message) {
         if self.is_full {
             return;
@@ -47,8 +52,8 @@ impl Log {
             _ => MESSAGE_BYTES,
         };
         self.bytes += own + usize::try_from(message.weight()).unwrap_or(usize::MAX);
-        if self.bytes > LOG_BYTES_MAX {
-            *self = Self { is_full: true, ..Self::default() };
+        if self.bytes > self.bytes_max {
+            *self = Self { is_full: true, ..Self::new(self.bytes_max) };
             return;
         }
         self.messages.push(message.clone());
@@ -57,7 +62,11 @@ impl Log {
 
 /// The session is too long to be recorded from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what happened since the start is no longer kept: it was more than {} MiB", LOG_BYTES_MAX >> 20)]
+#[error(
+    "what happened since the start is no longer kept: it was more than {} MiB. :save-last saves the last minutes, and \
+     --record has no such limit",
+    LOG_BYTES_MAX >> 20
+)]
 pub struct TooLong;
 
 /// Where messages are written.
@@ -97,13 +106,18 @@ impl RecordingTap {
 
     /// One that keeps what happens in memory, and writes nothing yet.
     pub fn in_memory() -> Self {
-        Self { sink: None, log: Some(Log::default()), inputs: 0, at: 0, since_digest: 0 }
+        Self::in_memory_of(LOG_BYTES_MAX)
+    }
+
+    /// The same with so many bytes of memory, as estimated.
+    pub fn in_memory_of(bytes: usize) -> Self {
+        Self { sink: None, log: Some(Log::new(bytes)), inputs: 0, at: 0, since_digest: 0 }
     }
 
     /// The same, that keeps what happens in memory, too.
     #[must_use]
     pub fn with_memory(mut self) -> Self {
-        self.log.get_or_insert_default();
+        self.log.get_or_insert(Log::new(LOG_BYTES_MAX));
         self
     }
 
@@ -141,6 +155,11 @@ impl RecordingTap {
         (other.inputs, other.at) = (self.inputs, self.at);
         other.finish(behind, scheduler, reason);
         Ok(())
+    }
+
+    /// Whether what happened since the start is kept.
+    pub fn is_whole(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| !log.is_full)
     }
 
     fn past(&self) -> Result<Vec<Message>, TooLong> {

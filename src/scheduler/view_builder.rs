@@ -207,6 +207,13 @@ impl Scheduler {
             || self.queue.len(QueueName::Backoff) > 0
     }
 
+    /// Whether something goes on beside the attempts: a binding, a wait at Permit, a preemption.
+    pub fn is_busy_beside_attempts(&self) -> bool {
+        !self.binding_cycles.is_empty()
+            || !self.preemption_runs.is_empty()
+            || !self.pending_effects.is_empty()
+    }
+
     /// Whether a profile has that `schedulerName`.
     pub fn has_profile(&self, scheduler_name: &str) -> bool {
         self.world.profile(scheduler_name).is_some()

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use schedscope::api::{Duration, NamespacedName};
+use schedscope::driver::breakpoints::{Condition, DebugCommand};
 use schedscope::driver::desk::Desk;
 use schedscope::driver::history::HistoryLimits;
 use schedscope::driver::recorder::{RecorderOptions, RecordingTap};
@@ -365,6 +366,81 @@ fn a_recording_begun_in_the_middle_holds_the_session_from_its_start() {
     assert_eq!(digest(&replay), there);
 }
 
+/// Pods are bound, come and go until more has happened than is kept.
+#[test]
+fn of_a_session_that_is_too_long_the_last_minutes_are_saved_as_a_run_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| RecordTo::File(folder.path().join(name));
+    let manifest = node("a", "2") + &node("b", "1") + &pod("big", "9", "", "");
+    let tap = RecordingTap::in_memory_of(40_000);
+    let mut stepper = Stepper::new(super::session::with_tap(&manifest, tap));
+    stepper.set_desk(Desk::new(header(), Slim::default(), None));
+    for i in 0..30 {
+        let name = format!("pod-{i}");
+        let text = pod(&name, "1", "", "");
+        stepper.command(Tell::Edit(Edit::Apply { source: "test".to_owned(), text }));
+        stepper.command(Tell::StepCycle);
+        stepper.command(Tell::Advance(Advance::By(Duration::from_secs(60))));
+        stepper.command(Tell::Edit(Edit::DeletePod(NamespacedName::new("default", &*name))));
+        stepper.command(Tell::Advance(Advance::By(Duration::from_secs(31))));
+    }
+    stepper.command(Tell::Record(file("no.rec")));
+    assert!(said(&stepper).contains("is no longer kept"), "{}", said(&stepper));
+    assert!(!folder.path().join("no.rec").exists(), "nothing is left behind");
+    let before = digest(&stepper);
+    stepper.command(Tell::SaveLast(file("last.rec")));
+    assert!(said(&stepper).starts_with("saved the last "), "{}", said(&stepper));
+    assert!(said(&stepper).contains("attempts came out as they did then"), "{}", said(&stepper));
+    assert_eq!(digest(&stepper), before, "the session is as it was");
+    let bytes = std::fs::read(folder.path().join("last.rec")).unwrap();
+    let (report, outcome) = checked(&bytes);
+    assert!(outcome.is_ok() && report.end.is_some(), "{outcome:?} {report:?}");
+    let mut replay = stepper_on(&bytes, true);
+    let notes = replay.timeline().marks.iter().filter(|mark| mark.is_note).count();
+    assert_eq!(notes, 2);
+    replay.command(Tell::ToEnd);
+    assert!(replay.simulator().scheduler().counts().bound > 0);
+}
+
+fn on(text: &str) -> Condition {
+    Condition::parse(text).unwrap()
+}
+
+#[test]
+fn a_recording_stops_at_breakpoints_and_is_run_to_and_back_to_them() {
+    let mut stepper = stepper_on(&story(), true);
+    let (condition, is_once, n_ignored) = (on("code == Unschedulable"), false, 0);
+    stepper.command(Tell::Debug(DebugCommand::Break { condition, is_once, n_ignored }));
+    stepper.command(Tell::Run);
+    stepper.tick(Duration::from_secs(600), || false);
+    assert_eq!(stepper.run_state(), RunState::Paused);
+    assert!(said(&stepper).starts_with("stopped: breakpoint 1 at Filter of default/"), "{}", said(&stepper));
+    stepper.command(Tell::Debug(DebugCommand::RunBackTo(on("chosen ~ \"*\""))));
+    assert!(said(&stepper).starts_with("back: here at "), "{}", said(&stepper));
+    stepper.command(Tell::Back(BackTo::Start));
+    stepper.command(Tell::Debug(DebugCommand::DeleteAll));
+    stepper.command(Tell::Debug(DebugCommand::RunTo(on("outcome == Unschedulable"))));
+    stepper.tick(Duration::from_secs(1), || false);
+    assert!(said(&stepper).contains("here at"), "{}", said(&stepper));
+}
+
+#[test]
+fn a_change_of_a_recording_is_compared_with_its_own_way_and_one_that_fails_begins_none() {
+    let mut stepper = stepper_on(&story(), true);
+    stepper.command(Tell::Edit(Edit::Cordon("nowhere".into())));
+    assert!(said(&stepper).contains("not found"), "{}", said(&stepper));
+    assert_eq!(stepper.moment().n_branches, 1, "no branch was begun");
+    assert!(stepper.moment().is_recorded);
+    stepper.command(Tell::Edit(Edit::Cordon("a".into())));
+    assert_eq!(stepper.moment().branch, 1);
+    stepper.command(Tell::Compare(0, 1));
+    let comparison = stepper.comparison().unwrap().1.clone();
+    // Two pods were bound before; with one node for one pod there is one.
+    assert_eq!((comparison.bound, comparison.differences.len(), comparison.n_equal), ([2, 1], 1, 2));
+    assert!(comparison.differences.iter().all(|other| other.decided.iter().any(Option::is_some)));
+    assert_eq!(stepper.branch_views()[0].change, "the recording");
+}
+
 #[test]
 fn what_is_not_kept_cannot_be_recorded_and_that_is_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -377,6 +453,18 @@ fn what_is_not_kept_cannot_be_recorded_and_that_is_said() {
     let mut replay = stepper_on(&story(), false);
     replay.command(Tell::Record(file));
     assert_eq!(said(&replay), "a recording that is played is not recorded again");
+}
+
+#[test]
+fn a_session_without_names_is_not_saved_with_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stepper = Stepper::new(super::session::with_tap(&node("a", "2"), RecordingTap::in_memory()));
+    stepper.set_desk(Desk::new(header(), Slim::default(), None).nameless(true));
+    for tell in [Tell::SaveLast, Tell::Record] {
+        stepper.command(tell(RecordTo::File(folder.path().join("a.rec"))));
+        assert!(said(&stepper).contains("--redact"), "{}", said(&stepper));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }
 
 /// Every news of a scan of a recording with a difference ends with it.

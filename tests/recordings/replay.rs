@@ -51,8 +51,13 @@ fn long_random_sessions_are_replayed_as_they_were() {
 
 #[test]
 fn equal_sessions_give_equal_bytes() {
+    // When a compressed recording is flushed, which is in its bytes, depends on how fast the machine is.
+    let text = |compression| {
+        let bytes = session(5, 400, compression);
+        if compression == Compression::None { bytes } else { zstd::stream::decode_all(&*bytes).unwrap() }
+    };
     for compression in [Compression::None, Compression::Zstd] {
-        assert_eq!(session(5, 400, compression), session(5, 400, compression));
+        assert!(text(compression) == text(compression), "{compression:?}");
     }
 }
 

@@ -439,8 +439,11 @@ impl<'a> World<'a> {
             }
             EffectKind::Write(write) => {
                 let name = write.object.metadata().name.clone();
-                let result =
-                    if is_done { api.carry_out_write(&write, now).map_err(told) } else { Ok(write.object) };
+                let result = if is_done {
+                    api.carry_out_write(&write, now).map_err(|error| told(&error))
+                } else {
+                    Ok(write.object)
+                };
                 if is_done && fault.is_some() {
                     self.checks.answer_of_write_lost();
                 }
@@ -484,10 +487,10 @@ pub fn do_call(api: &mut SandboxApi, kind: &EffectKind, now: Time) -> Result<(),
         EffectKind::DeletePod { pod, uid } => api.evict_pod(pod, uid, now),
         EffectKind::CallExtender(_) | EffectKind::Write(_) | EffectKind::Event(_) => Ok(()),
     };
-    result.map_err(told)
+    result.map_err(|error| told(&error))
 }
 
-pub fn told(error: ApiError) -> ApiFailure {
+pub fn told(error: &ApiError) -> ApiFailure {
     let reason = match error {
         ApiError::NotFound { .. } => ApiFailureReason::NotFound,
         ApiError::Conflict { .. } => ApiFailureReason::Conflict,

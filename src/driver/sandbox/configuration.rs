@@ -1,7 +1,11 @@
 //! Another configuration, or another weight, in the middle of a session.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::simulator::Simulator;
+use crate::api::Str;
 use crate::recording::without_keys;
+use crate::scheduler::Scheduler;
 use crate::scheduler::input::{Command, Input};
 
 /// The largest weight of a plugin: totals stay far from what a number can hold.
@@ -33,6 +37,23 @@ impl Simulator {
         Ok(said)
     }
 
+    /// Gives Score plugins the weights that they have in another scheduler.
+    pub(super) fn take_weights_of(&mut self, other: &Scheduler) {
+        let own: BTreeSet<(Str, &str, i64)> = self
+            .scheduler()
+            .weights()
+            .map(|(profile, plugin, weight)| (profile.clone(), plugin, weight))
+            .collect();
+        let wanted: BTreeMap<&str, i64> = other
+            .weights()
+            .filter(|(profile, plugin, weight)| !own.contains(&((*profile).clone(), *plugin, *weight)))
+            .map(|(_, plugin, weight)| (plugin, weight))
+            .collect();
+        for (plugin, weight) in wanted {
+            self.input(Input::Command(Command::SetWeight { plugin: plugin.to_owned(), weight }));
+        }
+    }
+
     /// Starts the scheduler again under another configuration.
     pub(super) fn configure(&mut self, source: &str, text: &str) -> Result<String, String> {
         let config = self.scheduler().read_configuration(text).map_err(|error| error.to_string())?;
@@ -42,6 +63,7 @@ impl Simulator {
         if read.profiles != config.profiles {
             return Err("the configuration cannot be written so that it is read as it is".to_owned());
         }
+        self.configuration = Some(configuration.as_str().into());
         self.input(Input::Command(Command::Configure { configuration }));
         let warnings =
             if config.warnings.is_empty() { String::new() } else { format!("; {}", config.warnings) };

@@ -58,6 +58,8 @@ pub struct Simulator {
     /// What the watches have reported while the last operation was done.
     pub(super) last_events: Vec<WatchEvent>,
     recording: Tap,
+    /// What the scheduler was started again under last, if it was.
+    pub(super) configuration: Option<Arc<str>>,
 }
 
 /// The way to a recording. A copy of the simulator shares it, and records nothing until it is told to: it may be a
@@ -126,25 +128,7 @@ impl Simulator {
         let is_pending =
             |object: &Object| matches!(object, Object::Pod(pod) if !pod.is_assigned() && !pod.is_terminal());
         let (pending, settled): (Vec<_>, Vec<_>) = api.objects().iter().partition(is_pending);
-        let effects = VecDeque::new();
-        let transport = Arc::new(NoTransport);
-        let mut simulator = Self {
-            scheduler,
-            api,
-            now: start,
-            start,
-            effects,
-            transport,
-            controllers: None,
-            following: None,
-            notes: None,
-            last_events: Vec::new(),
-            recording: Tap {
-                shared: recording.map(|tap| Arc::new(Mutex::new(tap))),
-                is_active: true,
-                behind: 0,
-            },
-        };
+        let mut simulator = Self::fresh(scheduler, api, start, recording);
         for object in settled {
             simulator.handle(Input::Added(object));
         }
@@ -154,6 +138,77 @@ impl Simulator {
         }
         simulator.settle();
         Ok(simulator)
+    }
+
+    /// A scheduler that has heard of nothing yet.
+    fn fresh(scheduler: Scheduler, api: SandboxApi, start: Time, recording: Option<RecordingTap>) -> Self {
+        let shared = recording.map(|tap| Arc::new(Mutex::new(tap)));
+        Self {
+            scheduler,
+            api,
+            now: start,
+            start,
+            effects: VecDeque::new(),
+            transport: Arc::new(NoTransport),
+            controllers: None,
+            following: None,
+            notes: None,
+            last_events: Vec::new(),
+            recording: Tap { shared, is_active: true, behind: 0 },
+            configuration: None,
+        }
+    }
+
+    /// A scheduler that is begun anew on the cluster of another one, at its time, and recorded. It hears of pods that
+    /// wait in an order in which they come into its queues as they stand in the other's: those that were turned down
+    /// are tried first, and turned down again, then come those in backoffQ and in activeQ. Whatever else the other one
+    /// has in memory it does not have: backoffs, attempts, what waits at Permit, random numbers.
+    pub(in crate::driver) fn begun_anew(scheduler: Scheduler, other: &Self, recording: RecordingTap) -> Self {
+        let mut api = other.api.clone();
+        api.take_events();
+        let view = other.scheduler.view();
+        let rows = view.unschedulable_pods.iter().chain(&view.active_q).chain(&view.backoff_q);
+        let waiting: Vec<NamespacedName> = rows.map(|row| row.pod.key()).collect();
+        let n_turned_down = view.unschedulable_pods.len();
+        let objects: Vec<Object> = api.objects().iter().collect();
+        let pods = api.objects().pods.clone();
+        let mut simulator = Self::fresh(scheduler, api, other.now, Some(recording));
+        simulator.controllers.clone_from(&other.controllers);
+        simulator.configuration.clone_from(&other.configuration);
+        for object in objects {
+            if object.kind() != Kind::Pod || !waiting.contains(&object.key()) {
+                simulator.handle(Input::Added(object));
+            }
+        }
+        if let Some(configuration) = &simulator.configuration {
+            let configuration = configuration.to_string();
+            simulator.handle(Input::Command(Command::Configure { configuration }));
+        }
+        simulator.take_weights_of(&other.scheduler);
+        for (n, key) in waiting.iter().enumerate() {
+            if n == n_turned_down {
+                simulator.settle();
+                for _ in 0..2 * n_turned_down {
+                    if !simulator.step_cycle() {
+                        break;
+                    }
+                }
+            }
+            simulator.now += TICK;
+            if let Some(pod) = pods.get(key) {
+                simulator.handle(Input::Added(Arc::clone(pod).into()));
+            }
+        }
+        simulator.settle();
+        simulator
+    }
+
+    /// Whether nothing is on its way: no attempt, no binding, no eviction that was begun, nobody at Permit.
+    pub(in crate::driver) fn is_calm(&self) -> bool {
+        !self.scheduler.is_in_cycle()
+            && !self.scheduler.is_busy_beside_attempts()
+            && self.effects.is_empty()
+            && self.api.next_timeout().is_none()
     }
 
     /// A scheduler whose inputs come from a recording, for now.
@@ -170,6 +225,7 @@ impl Simulator {
             notes: None,
             last_events: Vec::new(),
             recording: Tap::default(),
+            configuration: None,
         }
     }
 
@@ -314,6 +370,11 @@ impl Simulator {
     pub fn recording_state(&self) -> Option<(RecorderStats, Option<String>)> {
         let tap = self.recording.lock().filter(|tap| tap.is_writing())?;
         Some((tap.stats(), tap.failure()))
+    }
+
+    /// Whether what happened is kept from the start on.
+    pub fn is_kept_whole(&self) -> bool {
+        self.recording.lock().is_some_and(|tap| tap.is_whole())
     }
 
     /// Whether what happened is kept, so that it can be recorded later.

@@ -201,9 +201,25 @@ impl TimelinePane {
         }
         // Where there is not enough room, the name takes no line of its own.
         if lines.len() > usize::from(area.height) {
-            let marks = timeline.marks.iter().filter(|mark| mark.position == place);
-            let said = marks.map(|mark| &*mark.text).collect::<Vec<_>>().join(": ");
-            lines = text::wrap(&said, width).into_iter().map(|line| (line, Role::Text)).collect();
+            lines.clear();
+            let mut said = String::new();
+            for mark in timeline.marks.iter().filter(|mark| mark.position == place) {
+                // A name begins a new line, a note goes on behind its name.
+                if !mark.is_note && !said.is_empty() {
+                    lines.extend(text::wrap(&said, width).into_iter().map(|line| (line, Role::Text)));
+                    said.clear();
+                }
+                let gap = if said.is_empty() {
+                    ""
+                } else if said.ends_with('.') {
+                    " "
+                } else {
+                    ": "
+                };
+                said.push_str(gap);
+                said.push_str(&mark.text);
+            }
+            lines.extend(text::wrap(&said, width).into_iter().map(|line| (line, Role::Text)));
         }
         for (row, (line, role)) in (0..area.height).zip(lines) {
             text::put(buf, area.x, area.y + row, area.width, &line, cx.theme.style(role), cx.glyphs);

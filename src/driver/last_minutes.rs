@@ -1,0 +1,112 @@
+//! The last minutes of a session that is too long to be recorded from its start, as a recording of a run of its own.
+//!
+//! The state of a scheduler cannot be written down, so a recording cannot begin in the middle of one. What can be written
+//! down is the cluster. So a scheduler is begun anew on the cluster as it was some minutes ago, at a moment at which
+//! nothing was on its way if there was one, and what was done since is done with it. That run is recorded, with its own
+//! decisions and states: it is true of itself. How far it decided as the session did is compared attempt by attempt,
+//! told, and noted in the recording.
+
+use crate::api::time::human_duration;
+use crate::api::{Duration, NamespacedName, Str};
+use crate::plugins::registry::in_tree_registry;
+use crate::recording::Header;
+
+use super::sandbox::ops::SimulatorOp;
+use super::sandbox::simulator::Simulator;
+use super::session::RecordTo;
+use super::stepper::Stepper;
+
+/// So far back it goes, in simulated time.
+const SPAN: Duration = Duration::from_secs(10 * 60);
+/// So many operations are done again at the most.
+const OPS_MAX: usize = 10_000;
+/// So many attempts are made again at the most.
+const ATTEMPTS_MAX: u64 = 1_000;
+
+/// An attempt: the pod, and the node that was chosen.
+type Attempt = (NamespacedName, Option<Str>);
+
+impl Stepper {
+    /// Saves the last minutes and answers what came of it.
+    pub(super) fn save_last_minutes(&self, to: &RecordTo) -> Result<String, String> {
+        let Some(desk) = &self.desk else { return Err("this session cannot be recorded".to_owned()) };
+        let Some((from, begin)) = self.rewind.copy_when_calm(self.last_minutes_from()) else {
+            return Err("nothing is kept of the last minutes".to_owned());
+        };
+        let header = Header { start: begin.now(), ..desk.header().clone() };
+        let scheduler = header.scheduler(&in_tree_registry(), false).map_err(|error| error.to_string())?;
+        if !header.options().map_err(|error| error.to_string())?.extenders.is_empty() {
+            return Err("with extenders the last minutes cannot be made again: they would be called anew; \
+                        --record has no limit"
+                .to_owned());
+        }
+        let path = desk.path(to);
+        let (recorder, tap) = desk.create(&path, &header).map_err(|error| error.to_string())?;
+        let mut run = Simulator::begun_anew(scheduler, &begin, tap);
+        let calm = if begin.is_calm() {
+            "nothing was on its way"
+        } else {
+            "what was on its way (an attempt, bindings, evictions, pods at Permit) begins anew"
+        };
+        let span = human_duration(self.rewind.machine().now() - begin.now());
+        run.mark("the last minutes");
+        run.note(&format!(
+            "The last {span} of a session that was too long to be kept. A scheduler was begun anew on the cluster as it \
+             was then, when {calm}, and the same was done again. Backoffs, numbers of attempts, chance and what plugins \
+             keep in memory were not carried over."
+        ));
+        let outcome = self.do_again(&mut run, from);
+        run.note(&outcome);
+        run.finish_recording("saved from the session");
+        let stats = recorder.finish().map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(format!(
+            "saved the last {span} as a run of their own, {} inputs, to {}: {outcome}",
+            stats.inputs,
+            path.display()
+        ))
+    }
+
+    /// The position at which the last minutes begin.
+    fn last_minutes_from(&self) -> usize {
+        let here = self.rewind.position();
+        let (now, cycles) = (self.rewind.machine().now(), self.rewind.machine().scheduler().counts().cycles);
+        let is_recent = |position: &usize| {
+            self.rewind.fact(*position).is_some_and(|fact| {
+                now - fact.at.min(now) <= SPAN && cycles.saturating_sub(fact.cycles) < ATTEMPTS_MAX
+            })
+        };
+        let first = self.rewind.start().max(here.saturating_sub(OPS_MAX));
+        (first..here).rev().take_while(is_recent).last().unwrap_or(here)
+    }
+
+    /// Does with another sandbox what was done since a position, and tells how far it decided alike.
+    fn do_again(&self, run: &mut Simulator, from: usize) -> String {
+        let mut then: Vec<Attempt> = Vec::new();
+        let mut now: Vec<Attempt> = Vec::new();
+        for (op, fact) in self.rewind.ops_from(from) {
+            let n_outcomes = run.scheduler().n_outcomes();
+            match op {
+                SimulatorOp::StepPhase => _ = run.step_phase(),
+                SimulatorOp::StepCycle => _ = run.step_cycle(),
+                SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => run.advance_to(fact.at, |_| true),
+                // What could not be done then is not done now, or it is found out now.
+                SimulatorOp::Edit(edit) => _ = run.edit(edit),
+                SimulatorOp::Recorded(_) | SimulatorOp::Leave => {}
+            }
+            then.extend(fact.attempt.as_ref().map(|attempt| (attempt.pod.clone(), attempt.host.clone())));
+            let attempt = run.scheduler().last_attempt_after(n_outcomes);
+            now.extend(attempt.map(|attempt| (attempt.pod, attempt.host)));
+        }
+        let same = then.iter().zip(&now).take_while(|(then, now)| then == now).count();
+        match then.get(same) {
+            None if now.len() == same => format!("all {same} attempts came out as they did then"),
+            Some((pod, _)) => {
+                format!("{same} of {} attempts came out as they did then, up to one of {pod}", then.len())
+            }
+            None => format!(
+                "all {same} attempts came out as they did then, and {} more were made",
+                now.len() - same
+            ),
+        }
+    }
+}
