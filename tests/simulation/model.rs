@@ -276,8 +276,11 @@ impl Model {
                 if lost.is_some() {
                     self.checks.answer_of_write_lost();
                 }
-                let result =
-                    if is_done { api.carry_out_write(&write, now).map_err(|error| told(&error)) } else { Ok(write.object) };
+                let result = if is_done {
+                    api.carry_out_write(&write, now).map_err(|error| told(&error))
+                } else {
+                    Ok(write.object)
+                };
                 Input::Written { id, result: lost.map_or(result, Err) }
             }
             kind => {
