@@ -497,13 +497,13 @@ impl Stepper {
     fn debug(&mut self, command: DebugCommand) {
         let text = match command {
             DebugCommand::Break { condition, is_once, n_ignored } => {
-                let text = condition.text().to_owned();
+                let text = condition.text().to_owned() + &self.unknown_plugins(&condition.plugins());
                 let number = self.breaks.add(condition, is_once, n_ignored);
                 let once = if is_once { ", once" } else { "" };
                 format!("breakpoint {number}{once}: {text}")
             }
             DebugCommand::Watch(watched) => {
-                let text = watched.text().to_owned();
+                let text = watched.text().to_owned() + &self.unknown_plugins(&watched.plugins());
                 format!("watch {}: {text}", self.breaks.watch(watched))
             }
             DebugCommand::Enable(number, on) => match self.breaks.enable(number, Some(on)) {
@@ -543,6 +543,19 @@ impl Stepper {
             }
         };
         self.say(NoticeLevel::Info, text);
+    }
+
+    /// What is to be said of plugins that no profile runs; nothing, if each is known.
+    fn unknown_plugins(&self, names: &[&str]) -> String {
+        let scheduler = self.simulator().scheduler();
+        let is_known = |name: &str| {
+            let mut plugins = scheduler.profiles().flat_map(|profile| &profile.all);
+            plugins.any(|plugin| plugin.name() == name)
+        };
+        match names.iter().find(|name| !is_known(name)) {
+            Some(name) => format!(" (no profile runs a plugin {name}, so this may never be true)"),
+            None => String::new(),
+        }
     }
 
     fn report_problems(&mut self) {

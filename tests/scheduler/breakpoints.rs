@@ -327,3 +327,15 @@ proptest! {
         prop_assert_eq!(digest(&plain), digest(&watched));
     }
 }
+
+#[test]
+fn a_plugin_that_no_profile_runs_is_told_of() {
+    let mut stepper = stepper();
+    set(&mut stepper, "plugin == NodeResourceFit && code == Unschedulable");
+    assert!(notice(&stepper).contains("no profile runs a plugin NodeResourceFit"), "{}", notice(&stepper));
+    let watched = Watched::parse("score(ImageLocalty)").unwrap_or_else(|error| panic!("{error}"));
+    stepper.command(Tell::Debug(DebugCommand::Watch(watched)));
+    assert!(notice(&stepper).contains("no profile runs a plugin ImageLocalty"), "{}", notice(&stepper));
+    set(&mut stepper, "plugin == NodeResourcesFit || score(ImageLocality) > 3");
+    assert!(!notice(&stepper).contains("no profile"), "{}", notice(&stepper));
+}

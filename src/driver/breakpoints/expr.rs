@@ -39,6 +39,33 @@ impl Expr {
     }
 }
 
+impl Expr {
+    /// The names of plugins that it is about.
+    pub fn plugins(&self) -> Vec<&str> {
+        match self {
+            Self::Not(inner) => inner.plugins(),
+            Self::And(left, right) | Self::Or(left, right) => [left.plugins(), right.plugins()].concat(),
+            Self::Compare {
+                left: Operand::Field(Field::Plugin),
+                op: Op::Equal | Op::NotEqual,
+                right: Operand::Text(name),
+            } => vec![name],
+            Self::Compare { left, right, .. } => left.plugin().into_iter().chain(right.plugin()).collect(),
+            Self::Is(operand) => operand.plugin().into_iter().collect(),
+        }
+    }
+}
+
+impl Operand {
+    /// The plugin whose score it is.
+    pub fn plugin(&self) -> Option<&str> {
+        match self {
+            Self::Score(_, plugin) => Some(plugin),
+            _ => None,
+        }
+    }
+}
+
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {

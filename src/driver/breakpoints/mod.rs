@@ -43,6 +43,11 @@ impl Condition {
         &self.text
     }
 
+    /// The names of plugins that it is about.
+    pub fn plugins(&self) -> Vec<&str> {
+        self.expr.plugins()
+    }
+
     /// Where in a scene it is true, if it is.
     pub fn hit(&self, scene: &Scene<'_>) -> Option<Hit> {
         eval::hit(&self.expr, scene)
@@ -84,6 +89,14 @@ impl Watched {
             None => WatchedKind::Condition(parse::condition(text)?),
         };
         Ok(Self { text: text.trim().to_owned(), what })
+    }
+
+    /// The names of plugins that it is about.
+    pub fn plugins(&self) -> Vec<&str> {
+        match &self.what {
+            WatchedKind::Value(operand) => operand.plugin().into_iter().collect(),
+            WatchedKind::Condition(expr) => expr.plugins(),
+        }
     }
 
     /// What is watched, as it was written.
