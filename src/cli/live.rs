@@ -20,7 +20,7 @@ use crate::driver::live::connect::{self, Connection};
 use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
 use crate::driver::live::lease::ElectionOptions;
-use crate::driver::live::session::{LiveSetup, now as live_now, spawn};
+use crate::driver::live::session::{LiveSetup, SessionThread, now as live_now, spawn};
 use crate::driver::session::{SessionCommand, SessionHandle, SessionView};
 use crate::framework::Framework;
 use crate::framework::extender::Extender;
@@ -71,8 +71,8 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
 }
 
 /// Waits until the session has given back what it holds.
-fn wait_for(session: std::thread::JoinHandle<()>) -> anyhow::Result<()> {
-    session.join().map_err(|_| anyhow::anyhow!("the session has ended with a panic"))
+fn wait_for(session: SessionThread) -> anyhow::Result<()> {
+    if session.wait() { Ok(()) } else { Err(anyhow::anyhow!("the session has ended with a panic")) }
 }
 
 /// Prints what comes in until a signal comes. The answer is the exit code.

@@ -88,6 +88,18 @@ pub struct LiveSetup {
     pub is_armed: bool,
 }
 
+/// The thread of a live session.
+#[derive(Debug)]
+pub struct SessionThread(std::thread::JoinHandle<()>);
+
+impl SessionThread {
+    /// Waits until the session has ended and has given back what it holds. False if it has panicked.
+    #[must_use]
+    pub fn wait(self) -> bool {
+        self.0.join().is_ok()
+    }
+}
+
 /// Starts a live session. The thread ends with it, when the lease was given back.
 ///
 /// # Errors
@@ -96,7 +108,7 @@ pub fn spawn(
     setup: LiveSetup,
     client: &Client,
     runtime: Runtime,
-) -> std::io::Result<(SessionHandle, std::thread::JoinHandle<()>)> {
+) -> std::io::Result<(SessionHandle, SessionThread)> {
     let (command_sender, commands) = mpsc::unbounded_channel();
     let (report_sender, reports) = mpsc::channel(REPORTS);
     let (outcome_sender, outcomes) = mpsc::unbounded_channel();
@@ -142,7 +154,7 @@ pub fn spawn(
         session.runtime.shutdown_background();
     })?;
     let handle = SessionHandle::with(move |command| command_sender.send(command).is_ok(), view_receiver);
-    Ok((handle, thread))
+    Ok((handle, SessionThread(thread)))
 }
 
 /// How far this instance is on the way to being the one that writes.

@@ -169,7 +169,7 @@ fn focus_goes_round_and_by_number() {
     console.press("tab");
     assert_eq!(console.shell.focused(), PaneId::Cycle);
     console.press("backtab backtab");
-    assert_eq!(console.shell.focused(), PaneId::Log);
+    assert_eq!(console.shell.focused(), PaneId::Timeline);
     console.press("5");
     assert_eq!(console.shell.focused(), PaneId::Nodes);
     assert_eq!(console.shell.selected(), Some(&Subject::Node(Str::from("node-1"))));
