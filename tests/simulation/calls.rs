@@ -111,7 +111,10 @@ impl Calls {
         if *times == 0 {
             self.faults.remove(&which);
         }
-        Some(why)
+        // Of a pod that is there no API server says that it is not. A preemptor that is told so of its victim waits for
+        // the victim's end, in kube-scheduler as here.
+        let is_lie = why == Why::NotFound && matches!(verb, Verb::Delete | Verb::Patch);
+        Some(if is_lie { Why::Error } else { why })
     }
 
     /// When a call is done or an answer comes.
