@@ -118,9 +118,22 @@ impl PodGroupStates {
         }
     }
 
-    /// The scheduler has found the pod a node, which its spec names.
-    pub fn assume(&mut self, pod: &Arc<Pod>) {
+    /// The scheduler has found the pod a node in the snapshot, which its spec names. A pod that is gone is left out.
+    pub fn assume_known(&mut self, pod: &Arc<Pod>) {
         self.change(pod, PodGroupStage::Assumed);
+    }
+
+    /// The scheduler has found the pod a node, which its spec names.
+    ///
+    /// A pod that was the last of its group and is gone since its attempt began brings the group back, and counts as
+    /// assigned from then on, as upstream has it.
+    pub fn assume(&mut self, pod: &Arc<Pod>) {
+        let is_known = group_of(pod).is_none_or(|key| self.groups.contains_key(&key));
+        if is_known {
+            self.assume_known(pod);
+        } else {
+            self.put(pod);
+        }
     }
 
     /// The scheduler has given the pod's node up; `pod` is as the API has it.
@@ -232,10 +245,30 @@ mod tests {
         let mut states = PodGroupStates::default();
         states.put(&pod("a", ""));
         states.remove(&pod("a", ""));
-        states.assume(&pod("a", "n"));
+        states.assume_known(&pod("a", "n"));
         assert_eq!(
             states.get(&"default".into(), &"g".into()).unwrap_err(),
             "pod group state not found for pod group default/g"
         );
+    }
+    #[test]
+    fn the_last_pod_of_a_group_that_is_deleted_before_it_is_assumed_brings_the_group_back() {
+        let mut states = PodGroupStates::default();
+        states.put(&pod("a", ""));
+        states.remove(&pod("a", ""));
+        states.assume(&pod("a", "n"));
+        assert_eq!(counts(&states), (1, 1));
+        states.forget(&pod("a", ""));
+        assert_eq!(counts(&states), (1, 1), "nothing reports its end");
+    }
+
+    #[test]
+    fn a_pod_that_is_deleted_before_it_is_assumed_does_not_count_while_its_group_has_others() {
+        let mut states = PodGroupStates::default();
+        states.put(&pod("a", ""));
+        states.put(&pod("b", ""));
+        states.remove(&pod("a", ""));
+        states.assume(&pod("a", "n"));
+        assert_eq!(counts(&states), (1, 0));
     }
 }

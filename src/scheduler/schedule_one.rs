@@ -664,7 +664,9 @@ impl Scheduler {
         if let Err(error) = self.cache.assume_pod(Arc::clone(&assumed)) {
             return Next::Failed(Failure::Status(Status::error(error)), NominatingInfo::clear());
         }
-        self.world.pod_groups.assume(&assumed.pod);
+        if self.options.gates.is_enabled(Gate::GenericWorkload) {
+            self.world.pod_groups.assume(&assumed.pod);
+        }
         self.world.nominator.delete_nominated_pod_if_exists(&assumed.pod);
         Next::Phase(Phase::Reserve)
     }

@@ -135,8 +135,8 @@ impl Progress {
         check: impl Fn(&[Arc<PersistentVolumeClaim>]) -> Result<bool, String>,
     ) -> Result<Option<Time>, String> {
         let looks = self.looks.get_or_insert(Looks { next: now + PERIOD, deadline: now + timeout });
-        // Of a look and the deadline at the same time the look comes first: upstream's ticker is heard before the context
-        // has been cancelled.
+        // Of a look and the deadline at the same time the look comes first. Upstream leaves that to chance: the ticker and
+        // the end of the context are two timers.
         if looks.next <= now && looks.next <= looks.deadline {
             if check(&self.claims)? {
                 return Ok(None);

@@ -125,7 +125,7 @@ impl Scheduler {
             node.add_pod(Arc::clone(&assumed));
             self.world.snapshot.replace(Arc::new(node));
         }
-        self.world.snapshot_pod_groups.assume(&assumed.pod);
+        self.world.snapshot_pod_groups.assume_known(&assumed.pod);
         self.world.nominator.delete_nominated_pod_if_exists(&assumed.pod);
     }
 

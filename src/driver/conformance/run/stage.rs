@@ -25,8 +25,8 @@ use super::test_plugins::Calls;
 
 /// The clock moves by this before whatever happens.
 const TICK: Duration = Duration::from_micros(1);
-/// How long the calls before PreBind and in it take: what is looked at once a second from then on is never looked at
-/// on a tick.
+/// How long a status patch takes, the nomination before PreBind above all: what is looked at once a second after one is
+/// never looked at on a tick. Writes of PreBind take no time of their own.
 const CALL: Duration = Duration::from_nanos(2);
 /// How often a status patch is tried while the server has trouble (`retry.DefaultBackoff`).
 const PATCH_TRIES: usize = 4;
@@ -87,6 +87,8 @@ pub(super) struct Stage {
     under_way: Vec<Slow>,
     /// The time by which calls are counted: between two stops it is behind the clock.
     moment: Time,
+    /// Whether a status patch has been made since then.
+    has_patched: bool,
     n_moves: u64,
     /// The pod of the attempt whose consequences are being dealt with.
     pub attempted: Option<NamespacedName>,
@@ -112,6 +114,7 @@ impl Stage {
             held_back: Vec::new(),
             under_way: Vec::new(),
             moment: now,
+            has_patched: false,
             n_moves: 0,
             attempted: None,
             error: None,
@@ -140,6 +143,7 @@ impl Stage {
     pub fn tick(&mut self) {
         self.now += TICK;
         self.moment = self.now;
+        self.has_patched = false;
         self.handle(Input::Timeout);
         self.settle();
     }
@@ -277,6 +281,7 @@ impl Stage {
             self.do_deeds();
         }
         self.moment = self.now;
+        self.has_patched = false;
         self.handle(Input::Timeout);
         self.settle();
         for pod in self.api.ended(self.graceful, self.now) {
@@ -312,8 +317,9 @@ impl Stage {
                 if write.object.kind() == Kind::PersistentVolume {
                     self.held_back.extend(self.api.take_events());
                 }
+                let takes = if self.has_patched { CALL } else { Duration::ZERO };
                 self.handle_at(
-                    self.now + CALL,
+                    self.now + takes,
                     Input::Written { id, result: result.map_err(|error| api_failure(&error)) },
                 );
             }
@@ -340,6 +346,7 @@ impl Stage {
                 self.handle(Input::EffectDone { id, result });
             }
             EffectKind::PatchPodStatus { pod, condition, nominated_node_name, base, .. } => {
+                self.has_patched = true;
                 let condition = condition.map(|condition| ConditionPatch::between(&base, &condition));
                 self.patch(id, Patch { pod, condition, nominated_node_name, tries: PATCH_TRIES });
             }
