@@ -211,8 +211,35 @@ impl<'a> World<'a> {
             .map(|(uid, node)| format!("{uid} on {node:?}"))
             .chain(mine.iter().filter(|pod| !others.contains(pod)).map(|(uid, _)| format!("without {uid}")))
             .collect();
-        let text = format!("a scheduler that is started anew gets: {}", changed.join(", "));
+        let text = format!(
+            "a scheduler that is started anew gets: {}; here {}",
+            changed.join(", "),
+            self.whereabouts()
+        );
         Err(Violation { check: "stuck", text, at: self.now })
+    }
+
+    /// Where the pods are that have no node, and what they wait for.
+    fn whereabouts(&self) -> String {
+        let view = self.core.view();
+        let row = |queue: &str, row: &schedscope::scheduler::view::QueueRow| {
+            format!(
+                "{} in {queue}: gated by {:?}, turned down by {:?}, flush at {:?}, {:?}",
+                row.pod.key(),
+                row.gated_by,
+                row.unschedulable_plugins,
+                row.flush_at,
+                row.message
+            )
+        };
+        let active = view.active_q.iter().map(|pod| row("activeQ", pod));
+        let backoff = view.backoff_q.iter().map(|pod| row("backoffQ", pod));
+        let unschedulable = view.unschedulable_pods.iter().map(|pod| row("unschedulablePods", pod));
+        let waiting = view.waiting.iter().map(|pod| format!("{} waits", pod.pod.key()));
+        let binding = view.binding.iter().map(|pod| format!("{} in {}", pod.pod.key(), pod.phase));
+        let all: Vec<String> =
+            active.chain(backoff).chain(unschedulable).chain(waiting).chain(binding).collect();
+        all.join("; ")
     }
 
     fn do_deed(&mut self, deed: &Deed) -> Result<(), Violation> {
