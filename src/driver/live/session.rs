@@ -358,10 +358,9 @@ impl Live {
             SessionCommand::StepPhase | SessionCommand::StepPlacement => self.step(Command::NextPhase),
             SessionCommand::StepCycle => self.step(Command::ScheduleOne),
             SessionCommand::Live(command) => self.live_command(command),
-            SessionCommand::Edit(_) => self.say(
-                NoticeLevel::Error,
-                "a live cluster is not edited here; change it with kubectl, or fork it into a sandbox",
-            ),
+            SessionCommand::Edit(_) => {
+                self.say(NoticeLevel::Error, "a live cluster is not edited here; change it with kubectl")
+            }
             SessionCommand::Mark(name) => self.mark(&name, false),
             SessionCommand::Note(text) => self.mark(&text, true),
             SessionCommand::StopRecording => {
@@ -382,7 +381,9 @@ impl Live {
             | SessionCommand::ToEnd
             | SessionCommand::ToElapsed(_)
             | SessionCommand::ToBranch(_) => {
-                self.say(NoticeLevel::Info, "a live cluster does not go back; fork it into a sandbox");
+                let text =
+                    "a live cluster does not go back; a recording of it does: schedscope live --record FILE";
+                self.say(NoticeLevel::Info, text);
             }
             SessionCommand::SetSpeed(_)
             | SessionCommand::Faster
