@@ -13,7 +13,7 @@ use super::known_commands as known;
 use super::manifest;
 use super::panes::Subject;
 use super::suggest::nearest;
-use super::theme::load::BUILT_IN;
+use super::theme::library::Themes;
 
 mod branches;
 mod debug;
@@ -49,6 +49,8 @@ pub struct CommandCx<'a> {
     pub view: &'a SessionView,
     /// What is selected.
     pub selected: Option<&'a Subject>,
+    /// The themes that can be chosen.
+    pub themes: &'a Themes,
 }
 
 /// What kind of word comes next, for completion.
@@ -385,7 +387,7 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
         Word::NodeSetting => plain(&["cpu=", "memory=", "zone=", "pods="]),
         Word::Wanted => plain(&["marker", "failure", "preemption", "pod"]),
         Word::Back => plain(&["phase", "cycle", "start"]),
-        Word::Theme => plain(&BUILT_IN),
+        Word::Theme => cx.themes.names().map(str::to_owned).collect(),
         Word::Speed => plain(&["1", "2", "10", "60", "600", "max"]),
         Word::Taint => plain(&["key=value:NoSchedule", "key=value:PreferNoSchedule", "key=value:NoExecute"]),
         Word::Node => cx.view.scheduler.nodes.iter().map(|node| node.name().to_string()).collect(),
@@ -694,7 +696,7 @@ mod tests {
     }
 
     fn read(line: &str, selected: Option<&Subject>) -> Result<Deed, String> {
-        parse(line, &CommandCx { view: &view(), selected })
+        parse(line, &CommandCx { view: &view(), selected, themes: &Themes::default() })
     }
 
     fn edit(line: &str) -> Edit {
@@ -770,7 +772,8 @@ mod tests {
     fn completion_offers_commands_then_their_words() {
         let view = view();
         let lines = |line: &str| -> Vec<String> {
-            let cx = CommandCx { view: &view, selected: None };
+            let themes = Themes::default();
+            let cx = CommandCx { view: &view, selected: None, themes: &themes };
             complete(line, &cx).into_iter().map(|candidate| candidate.line).collect()
         };
         assert_eq!(lines("unc")[0], "uncordon");
@@ -784,7 +787,7 @@ mod tests {
         assert!(!lines("add-pod web cpu=1 ").contains(&"add-pod web cpu=1 cpu=".to_owned()));
         assert_eq!(lines("delete node b"), ["delete node b-1"]);
         assert_eq!(lines("taint a-1 ").len(), 3);
-        assert_eq!(lines("theme l"), ["theme light"]);
+        assert_eq!(lines("theme lig"), ["theme light"]);
         assert_eq!(lines("run x"), [""; 0]);
     }
 }
