@@ -491,6 +491,10 @@ pub struct ConsoleArgs {
     /// Uses ASCII characters alone
     #[arg(long)]
     pub ascii: bool,
+    /// Reads commands and prints lines of text instead of drawing a screen; for screen readers,
+    /// plain terminals and scripts
+    #[arg(long)]
+    pub plain: bool,
     /// Leaves the mouse to the terminal
     #[arg(long)]
     pub no_mouse: bool,

@@ -26,6 +26,7 @@ pub(super) fn options(args: &ConsoleArgs) -> anyhow::Result<TuiOptions> {
         source: Some(Arc::new(files)),
         depth: fixed.depth,
         has_mouse: fixed.has_mouse,
+        is_plain: args.plain,
         log: LogRing::default(),
     })
 }
@@ -56,7 +57,7 @@ pub(super) fn start_log(args: &ConsoleArgs, ring: &LogRing) -> anyhow::Result<()
 pub(super) fn explain(error: &TuiError) -> anyhow::Error {
     let hint = match error {
         TuiError::NotATerminal | TuiError::DumbTerminal => {
-            "; `schedscope run` does the same without a screen"
+            "; `--plain` prints lines of text instead of a screen, and `schedscope run` works without any"
         }
         TuiError::Io(_) => "",
     };

@@ -29,7 +29,7 @@ use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
 use crate::scheduler::{QueueOptions, SchedulerOptions};
 use crate::tui::widgets::text::clean;
-use crate::tui::{self, ExitReason, terminal};
+use crate::tui::{self, ExitReason};
 
 /// Opens the console. The answer is the exit code.
 pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
@@ -54,7 +54,7 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
         recorder.map(Recording::finish).transpose()?;
         return Ok(code);
     }
-    terminal::check().map_err(|error| console::explain(&error))?;
+    tui::check(options.is_plain).map_err(|error| console::explain(&error))?;
     console::start_log(&args.console, &options.log)?;
     let (setup, client, recorder) = setup;
     if setup.target.is_insecure {

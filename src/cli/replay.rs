@@ -16,7 +16,7 @@ use crate::driver::replay::bundled::{self, BUNDLED, Bundled};
 use crate::driver::session::spawn_replay;
 use crate::plugins::registry::in_tree_registry;
 use crate::recording::{CheckReport, Divergence, ReadError, ReplayError, check};
-use crate::tui::{self, ExitReason, TuiError, terminal};
+use crate::tui::{self, ExitReason, TuiError};
 
 /// The version of the JSON form.
 const SCHEMA: &str = "schedscope.dev/replay-check/v1";
@@ -90,7 +90,7 @@ fn list() -> String {
 fn show(args: &ConsoleArgs, recorded: &Recorded) -> anyhow::Result<u8> {
     // Everything that can be wrong is found before the terminal is touched.
     let options = console::options(args)?;
-    terminal::check().map_err(|error| explain(&error))?;
+    tui::check(options.is_plain).map_err(|error| explain(&error))?;
     let session = recorded.open().and_then(RecordedSession::read).with_context(|| recorded.name())?;
     console::start_log(args, &options.log)?;
     let source = Str::from(recorded.name());

@@ -8,6 +8,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::Instant;
 
@@ -275,6 +276,8 @@ pub struct SessionView {
 /// What is known of a session besides the present moment.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
+    /// How many of the commands that were sent are carried out.
+    pub n_answered: u64,
     /// What happened when, and what is marked.
     pub timeline: Arc<Timeline>,
     /// Present where a recording is played.
@@ -317,6 +320,7 @@ pub struct ReplayView {
 /// The way to a session. Dropping it ends the session.
 pub struct SessionHandle {
     commands: Box<dyn Fn(SessionCommand) -> bool + Send>,
+    n_sent: AtomicU64,
     views: watch::Receiver<Arc<SessionView>>,
 }
 
@@ -337,12 +341,18 @@ impl SessionHandle {
         commands: impl Fn(SessionCommand) -> bool + Send + 'static,
         views: watch::Receiver<Arc<SessionView>>,
     ) -> Self {
-        Self { commands: Box::new(commands), views }
+        Self { commands: Box::new(commands), n_sent: AtomicU64::new(0), views }
     }
 
     /// Sends a command. False if the session has ended.
     pub fn send(&self, command: SessionCommand) -> bool {
+        self.n_sent.fetch_add(1, Ordering::Relaxed);
         (self.commands)(command)
+    }
+
+    /// How many commands were sent. A view with as many answered ones ([`Known::n_answered`]) has the answer to them.
+    pub fn n_sent(&self) -> u64 {
+        self.n_sent.load(Ordering::Relaxed)
     }
 
     /// The newest view.
@@ -401,7 +411,7 @@ pub enum SpawnError {
 fn spawn(stepper: Stepper, source: Str, mut scan: Option<Scan>) -> std::io::Result<SessionHandle> {
     let (command_sender, commands) = std::sync::mpsc::channel();
     let mut stepper = stepper;
-    let (views, view_receiver) = watch::channel(Arc::new(session_view(&mut stepper, &source, None)));
+    let (views, view_receiver) = watch::channel(Arc::new(session_view(&mut stepper, &source, 0)));
     std::thread::Builder::new().name("session".to_owned()).spawn(move || {
         let mut last_stepper = stepper;
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -448,6 +458,7 @@ fn run(
     let mut last_tick = Instant::now();
     let mut last_view = Instant::now();
     let mut n_told = 0;
+    let mut n_answered = 0;
     loop {
         let wait = match (stepper.next_tick(), &scan) {
             (wait, None) => wait,
@@ -464,6 +475,7 @@ fn run(
                 if stepper.run_state() == RunState::Paused {
                     last_tick = Instant::now();
                 }
+                n_answered += 1;
                 if !stepper.command(command) {
                     return;
                 }
@@ -473,6 +485,7 @@ fn run(
         }
         while let Ok(command) = commands.try_recv() {
             has_command = true;
+            n_answered += 1;
             if !stepper.command(command) {
                 return;
             }
@@ -492,7 +505,7 @@ fn run(
         if has_command || is_paused || is_due {
             last_view = Instant::now();
             stepper.update_watches();
-            views.send_replace(Arc::new(session_view(stepper, source, None)));
+            views.send_replace(Arc::new(session_view(stepper, source, n_answered)));
         }
     }
 }
@@ -511,7 +524,7 @@ fn tell_of_deeds(simulator: &Simulator, n_told: u64) -> u64 {
     journal.n_deeds()
 }
 
-fn session_view(stepper: &mut Stepper, source: &Str, failure: Option<Str>) -> SessionView {
+fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64) -> SessionView {
     let timeline = stepper.timeline();
     let replay = stepper.replay_view().map(Arc::new);
     let simulator = stepper.simulator();
@@ -524,12 +537,12 @@ fn session_view(stepper: &mut Stepper, source: &Str, failure: Option<Str>) -> Se
         scheduler: Arc::new(simulator.scheduler().view()),
         moment: stepper.moment(),
         live: None,
-        known: Known { timeline, replay, recorder: stepper.recorder_view() },
+        known: Known { n_answered, timeline, replay, recorder: stepper.recorder_view() },
         debug: stepper.debug_view(),
         branches: stepper.branch_views(),
         comparison: stepper.comparison().cloned(),
         notice: stepper.notice().cloned(),
-        failure,
+        failure: None,
     }
 }
 

@@ -194,7 +194,7 @@ impl Console {
     fn read_settings(&mut self) {
         match self.settings.as_ref().map(|source| source.read()) {
             Some(Ok(appearance)) => self.shell.set_appearance(appearance),
-            Some(Err(mistakes)) => self.shell.tell_mistakes(mistakes),
+            Some(Err(mistakes)) => self.shell.tell_mistakes(&mistakes),
             None => {}
         }
         self.is_dirty = true;
@@ -306,7 +306,7 @@ const fn mouse_deed(event: &MouseEvent) -> Option<MouseDeed> {
 }
 
 /// The text of a file, or why it cannot be had. What is no ordinary file is not opened: reading it might never end.
-fn read_file(name: &str) -> Result<String, String> {
+pub(super) fn read_file(name: &str) -> Result<String, String> {
     let path = expand_home(name);
     let wrong = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
     let metadata = std::fs::metadata(&path).map_err(|error| wrong(&error))?;

@@ -8,7 +8,7 @@
 //! The shell routes keys through the [`keymap`] to [`action`]s, actions to [`overlays`] and [`panes`], and draws
 //! them where the [`layout`] says, in the styles of the [`theme`].
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -29,6 +29,7 @@ pub mod manifest;
 pub mod mistake;
 pub mod overlays;
 pub mod panes;
+pub mod plain;
 pub mod settings;
 pub mod shell;
 pub mod signals;
@@ -54,6 +55,8 @@ pub struct TuiOptions {
     pub depth: ColorDepth,
     /// Whether the mouse is listened to.
     pub has_mouse: bool,
+    /// Whether lines of text are read and printed instead of a screen.
+    pub is_plain: bool,
     /// Where the program's own log lines come from.
     pub log: LogRing,
 }
@@ -66,6 +69,7 @@ impl TuiOptions {
             source: None,
             depth,
             has_mouse: true,
+            is_plain: false,
             log: LogRing::default(),
         }
     }
@@ -96,9 +100,17 @@ pub enum TuiError {
     Io(#[from] io::Error),
 }
 
+/// Whether there is a terminal that a screen can be drawn on, where one is wanted.
+///
+/// # Errors
+/// If there is none.
+pub fn check(is_plain: bool) -> Result<(), TuiError> {
+    if is_plain { Ok(()) } else { terminal::check() }
+}
+
 /// Opens the console on a session and runs it until it ends. The terminal is given back in every case.
 pub fn run(session: SessionHandle, options: TuiOptions) -> Result<ExitReason, TuiError> {
-    terminal::check()?;
+    check(options.is_plain)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let Appearance { theme, themes, keymap, is_ascii, is_motion_reduced, warnings } = options.appearance;
     for warning in warnings {
@@ -113,5 +125,18 @@ pub fn run(session: SessionHandle, options: TuiOptions) -> Result<ExitReason, Tu
         is_motion_reduced,
     };
     let shell = Shell::new(session.view(), look, keymap);
+    if options.is_plain {
+        let is_prompting = io::stdin().is_terminal() && io::stdout().is_terminal();
+        let reason = runtime.block_on(plain::run(shell, session, options.log, is_prompting));
+        // A read of a line that never comes is not waited for.
+        runtime.shutdown_background();
+        return match reason {
+            // Nobody reads any more, such as `head` in a pipe.
+            Err(TuiError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                Ok(ExitReason::TerminalGone)
+            }
+            reason => reason,
+        };
+    }
     runtime.block_on(event_loop::run(shell, options.has_mouse, session, options.log, options.source))
 }

@@ -36,6 +36,7 @@ use super::widgets::glyphs::Glyphs;
 mod appearance;
 mod draw;
 mod known;
+pub mod plain;
 mod watches;
 
 /// How long a notice stays.

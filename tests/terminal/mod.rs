@@ -8,6 +8,7 @@ mod hostile;
 mod idle;
 mod input;
 mod panics;
+mod plain;
 mod replay;
 mod settings;
 mod sizes;

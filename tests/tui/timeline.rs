@@ -57,6 +57,7 @@ fn screen(width: u16, height: u16) -> Screen {
         ]),
     };
     screen.view.known = Known {
+        n_answered: 0,
         timeline: Arc::new(timeline),
         replay: Some(Arc::new(ReplayView {
             ending: Ending::Cut("it was cut off at byte 5".to_owned()),

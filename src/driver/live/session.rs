@@ -134,6 +134,7 @@ pub fn spawn(
         transport: setup.transport,
         outcomes: outcome_sender,
         started: now(),
+        n_answered: 0,
         notice: None,
         n_notices: 0,
         runtime,
@@ -189,6 +190,8 @@ struct Live {
     run_state: RunState,
     started: Time,
     notice: Option<Notice>,
+    /// How many commands are carried out.
+    n_answered: u64,
     n_notices: u64,
     runtime: Runtime,
 }
@@ -218,6 +221,7 @@ impl Live {
                 command = commands.recv() => {
                     let Some(command) = command else { return };
                     has_command = true;
+                    self.n_answered += 1;
                     if !self.command(command) {
                         return;
                     }
@@ -514,7 +518,7 @@ impl Live {
             next_timeout: scheduler.next_timeout_reason().map(|(at, what)| (at - now, what)),
             scheduler: Arc::new(scheduler.view()),
             moment: Moment::default(),
-            known: Known { recorder: self.recorder_view(), ..Known::default() },
+            known: Known { n_answered: self.n_answered, recorder: self.recorder_view(), ..Known::default() },
             debug: Arc::default(),
             branches: Arc::default(),
             comparison: None,

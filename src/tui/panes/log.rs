@@ -329,7 +329,7 @@ const fn why_empty(mode: Mode, is_filtered: bool) -> &'static str {
 }
 
 /// How an attempt ended, in a line.
-pub(super) fn outcome_text(outcome: &CycleOutcome) -> String {
+pub(in crate::tui) fn outcome_text(outcome: &CycleOutcome) -> String {
     match outcome {
         CycleOutcome::InProgress => String::from("under way"),
         CycleOutcome::Tried { node } => format!("fits on {node}"),

@@ -37,7 +37,7 @@ impl Shell {
     }
 
     /// Files have changed and cannot be read. Everything stays as it was.
-    pub fn tell_mistakes(&mut self, mistakes: String) {
+    pub fn tell_mistakes(&mut self, mistakes: &str) {
         self.notify(NoticeLevel::Error, "The settings were changed and cannot be read.".to_owned());
         let body = format!("{mistakes}\n\nEverything stays as it was until they are mended.");
         self.overlays.push(Box::new(Message::new("settings".to_owned(), body)));
