@@ -175,6 +175,7 @@ impl Claims {
         // hears of it only when it knows better, and nobody waits for it.
         if let (None, Some(old), Some(new)) = (&latest, old, new)
             && old.status == new.status
+            && old.metadata.finalizers != new.metadata.finalizers
             && self.in_flight.contains_key(&new.metadata.uid)
         {
             return Told::Instead(Vec::new());
