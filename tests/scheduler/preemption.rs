@@ -110,8 +110,8 @@ fn a_pod_makes_room_again_before_its_first_eviction_has_been_answered() {
         scheduler.handle(START, Input::EffectDone { id: effect.id, result: Ok(()) });
     };
     let gone = |scheduler: &mut Scheduler, name: &str| {
-        let pods = scheduler.objects().pods.values();
-        let pod = pods.cloned().find(|pod| pod.metadata.name.as_ref() == name).unwrap();
+        let mut pods = scheduler.objects().pods.values();
+        let pod = pods.find(|pod| pod.metadata.name.as_ref() == name).unwrap().clone();
         scheduler.handle(START, Input::Deleted(Object::Pod(pod)));
     };
     tell(&mut scheduler, &running("first", "2", "a", ""));
