@@ -57,7 +57,7 @@ impl Scheduler {
             stage: BindingStage::Begin,
             next_binder: 0,
             has_pre_bind_work: false,
-            ready_since: Some(self.world.now),
+            ready_since: Some(self.time_of_waits()),
             has_waited: false,
             waited_in: None,
             goes_on: false,
@@ -212,11 +212,12 @@ impl Scheduler {
         if let Err(failure) = result {
             self.note_problem(&format!("telling where a pod is about to go: {failure}"));
         }
+        let now = self.time_of_waits();
         let Some(binding) = self.binding_cycles.get_mut(uid) else { return };
         binding.stage = BindingStage::WaitOnPermit;
         // The watch reports it first, as a rule; nobody else's turn comes before.
         binding.goes_on = true;
-        binding.ready_since = Some(self.world.now);
+        binding.ready_since = Some(now);
         if !binding.cycle.is_stepped && self.options.turns == Turns::AtOnce {
             self.go_on_binding(uid);
         }
@@ -435,11 +436,7 @@ impl Scheduler {
         node: Str,
         waits: BTreeMap<Str, Duration>,
     ) {
-        // A driver that ends waits by its own time counts them by that, too.
-        let since = match self.options.turns {
-            Turns::AtOnce => self.world.now,
-            Turns::OnCommand => self.timeouts_seen,
-        };
+        let since = self.time_of_waits();
         self.world.waiting_pods.add(WaitingPod {
             pod_info,
             node_name: node,

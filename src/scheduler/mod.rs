@@ -161,6 +161,7 @@ pub struct Scheduler {
     is_driving: bool,
     binding_cycles: BindingCycles,
     preemption_runs: Vec<PreemptionRun>,
+    n_preemption_runs: u64,
     pods_to_activate: Vec<Arc<Pod>>,
     /// When waits were last ended by time.
     timeouts_seen: Time,
@@ -221,6 +222,7 @@ impl Scheduler {
             is_driving: false,
             binding_cycles: BindingCycles::default(),
             preemption_runs: Vec::new(),
+            n_preemption_runs: 0,
             pods_to_activate: Vec::new(),
             timeouts_seen: Time::ZERO,
             effects: VecDeque::new(),
@@ -240,7 +242,11 @@ impl Scheduler {
             self.queue.set_start(now);
             self.timeouts_seen = now;
         }
-        self.world.now = self.world.now.max(now);
+        if self.options.turns == Turns::OnCommand && input == Input::Timeout {
+            self.timeouts_seen = self.timeouts_seen.max(now);
+        } else {
+            self.world.now = self.world.now.max(now);
+        }
         if let Input::Added(object) | Input::Updated { new: object, .. } | Input::Deleted(object) = &input {
             self.binding_cycles.wake_watchers(object.kind());
         }
@@ -251,7 +257,7 @@ impl Scheduler {
             Input::EffectDone { id, result } => self.effect_done(id, result),
             Input::ExtenderAnswered { id, answer } => self.extender_answered(id, answer),
             Input::Written { id, result } => self.written(id, result),
-            Input::Timeout => self.timeouts_seen = self.world.now,
+            Input::Timeout => {}
             Input::Command(command) => self.command(command),
         }
         self.go_on_with_group();
@@ -277,10 +283,7 @@ impl Scheduler {
 
     /// When something happens by itself next: a backoff ends, the flush moves a pod, Permit or PreBind time out.
     pub fn poll_timeout(&self) -> Option<Time> {
-        let permit = self.world.waiting_pods.next_deadline();
-        // During the cycle of a pod group nothing goes on beside it: what is due then goes on when it ends.
-        let pre_bind = self.binding_cycles.next_wake_up().filter(|_| self.group.is_none());
-        [self.queue.next_timeout(self.world.now), permit, pre_bind].into_iter().flatten().min()
+        [self.queue.next_timeout(self.world.now), self.next_end_of_wait()].into_iter().flatten().min()
     }
 
     /// Whether an attempt can be made: one is under way, or a pod can be popped.
@@ -410,8 +413,8 @@ impl Scheduler {
     fn effect_done(&mut self, id: EffectId, result: Result<(), effect::ApiFailure>) {
         match self.pending_effects.remove(&id) {
             Some(PendingEffect::Bind { uid, plugin }) => self.bind_returned(&uid, plugin, result),
-            Some(PendingEffect::Preemption { preemptor, victim }) => {
-                self.preemption_returned(&preemptor, &victim, result);
+            Some(PendingEffect::Preemption { run, victim }) => {
+                self.preemption_returned(run, &victim, result);
             }
             Some(PendingEffect::AttemptQuestion(_) | PendingEffect::ExtenderBind { .. }) => {
                 self.note_problem("the outcome of a call came without its answer");
@@ -419,8 +422,8 @@ impl Scheduler {
             Some(PendingEffect::Write { .. }) => {
                 self.note_problem("the outcome of a write came without its object");
             }
-            Some(PendingEffect::ClearNomination { preemptor }) => {
-                self.nomination_cleared(id, &preemptor, result);
+            Some(PendingEffect::ClearNomination { run }) => {
+                self.nomination_cleared(id, run, result);
             }
             Some(PendingEffect::Nomination { uid }) => self.nomination_returned(&uid, result),
             Some(PendingEffect::RejectionReport { pod }) => {

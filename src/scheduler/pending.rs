@@ -36,15 +36,15 @@ pub(super) enum PendingEffect {
     },
     /// It marks or deletes a victim.
     Preemption {
-        /// The preemptor.
-        preemptor: Uid,
+        /// Which preemption: a preemptor may have more than one.
+        run: u64,
         /// The victim.
         victim: Uid,
     },
     /// It clears the nomination of a less important pod on the node of a preemption.
     ClearNomination {
-        /// The preemptor.
-        preemptor: Uid,
+        /// Which preemption.
+        run: u64,
     },
     /// It tells where a pod is about to go, whose binding cycle goes on afterwards.
     Nomination {

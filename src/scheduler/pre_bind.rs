@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::framework::runtime::PluginVerdict;
-use crate::framework::{Framework, PreBindProgress, Status};
+use crate::framework::{Framework, Handle, PreBindProgress, Status};
 
 use super::Scheduler;
 use super::binding_cycle::{Progress, assumed};
@@ -89,7 +89,7 @@ impl Scheduler {
                 binding.pre_bind_begun.push(name);
             }
             let cancelled = binding.cancelled.as_deref().or(has_failed.then_some(ANOTHER_FAILED));
-            let handle = self.world.handle(framework);
+            let handle = Handle { now: self.time_of_waits(), ..self.world.handle(framework) };
             let progress =
                 pre_bind.pre_bind(&handle, &mut binding.cycle.state, &assumed, &binding.host, cancelled);
             match progress {
@@ -118,7 +118,8 @@ impl Scheduler {
     /// come to is kept until the cycle has its turn.
     pub(super) fn ask_pre_bind_plugins(&mut self) {
         self.wake_signalled();
-        self.binding_cycles.wake_late(self.world.now);
+        let now = self.time_of_waits();
+        self.binding_cycles.wake_late(now);
         let profiles = Arc::clone(&self.world.profiles);
         for uid in self.binding_cycles.take_ready() {
             let is_asked = self.binding_cycles.get(&uid).is_some_and(|binding| {
@@ -131,10 +132,10 @@ impl Scheduler {
             }
             let Some((number, mut binding)) = self.binding_cycles.take(&uid) else { continue };
             if let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) {
-                let due = binding.wake_at.unwrap_or(self.world.now);
+                let due = binding.wake_at.unwrap_or(now);
                 binding.pre_bind_outcome = self.ask_pre_bind(&mut binding, framework);
                 if binding.pre_bind_outcome.is_some() {
-                    binding.ready_since = Some(due.min(self.world.now));
+                    binding.ready_since = Some(due.min(now));
                 }
             }
             self.binding_cycles.put_back(number, binding);

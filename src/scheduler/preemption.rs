@@ -20,9 +20,11 @@ use super::preemptor::Preemptor;
 use super::turns::Turns;
 use super::view::ObjectEvent;
 
-/// A preemption that is under way.
+/// A preemption that is under way. A preemptor may have several: its gate opens once the last victim is going, and the
+/// next attempt may find other victims before the deletion of that one has been answered.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PreemptionRun {
+    number: u64,
     pub(super) preemptor: Preemptor,
     node: Str,
     plugin: Str,
@@ -94,7 +96,9 @@ impl Scheduler {
         // attempt itself nominates does not count.
         let to_clear =
             if is_async { self.lower_nominations(&preemptor, &candidate.node_name) } else { VecDeque::new() };
+        self.n_preemption_runs += 1;
         self.preemption_runs.push(PreemptionRun {
+            number: self.n_preemption_runs,
             preemptor,
             node: candidate.node_name,
             plugin,
@@ -146,18 +150,12 @@ impl Scheduler {
             base: pod,
         });
         run.clearing.push(id);
-        let preemptor = run.preemptor.uid().clone();
-        self.pending_effects.insert(id, PendingEffect::ClearNomination { preemptor });
+        self.pending_effects.insert(id, PendingEffect::ClearNomination { run: run.number });
     }
 
     /// The outcome of clearing a nomination.
-    pub(super) fn nomination_cleared(
-        &mut self,
-        id: EffectId,
-        preemptor: &Uid,
-        result: Result<(), ApiFailure>,
-    ) {
-        let Some(index) = self.preemption_runs.iter().position(|run| run.preemptor.uid() == preemptor) else {
+    pub(super) fn nomination_cleared(&mut self, id: EffectId, number: u64, result: Result<(), ApiFailure>) {
+        let Some(index) = self.preemption_runs.iter().position(|run| run.number == number) else {
             return;
         };
         let mut run = self.preemption_runs.remove(index);
@@ -183,7 +181,7 @@ impl Scheduler {
         if !run.has_turn(parallelism) {
             run.ready_since = None;
         } else if run.ready_since.is_none() {
-            run.ready_since = Some(self.world.now);
+            run.ready_since = Some(self.time_of_waits());
         }
         let has_victims = run.failure.is_none() && !(run.first.is_empty() && run.last.is_none());
         let is_over = run.is_started && run.active.is_empty() && run.clearing.is_empty() && !has_victims;
@@ -249,9 +247,9 @@ impl Scheduler {
     /// The next victim of that preemptor has its turn.
     pub(super) fn preempt_in_turn(&mut self, preemptor: &Uid) {
         let parallelism = self.options.parallelism;
-        let mut runs = self.preemption_runs.iter();
-        let Some(index) = runs.position(|run| run.preemptor.uid() == preemptor && run.has_turn(parallelism))
-        else {
+        let runs = self.preemption_runs.iter().enumerate();
+        let ready = runs.filter(|(_, run)| run.preemptor.uid() == preemptor && run.has_turn(parallelism));
+        let Some((index, _)) = ready.min_by_key(|(_, run)| (run.ready_since, run.number)) else {
             return;
         };
         let mut run = self.preemption_runs.remove(index);
@@ -301,8 +299,8 @@ impl Scheduler {
 
     fn emit_for_victim(&mut self, run: &PreemptionRun, kind: EffectKind, victim: &Uid) {
         let id = self.emit(kind);
-        let preemptor = run.preemptor.uid().clone();
-        self.pending_effects.insert(id, PendingEffect::Preemption { preemptor, victim: victim.clone() });
+        self.pending_effects
+            .insert(id, PendingEffect::Preemption { run: run.number, victim: victim.clone() });
     }
 
     /// Cancels the victim's binding cycle if it is in PreBind. False if it is not.
@@ -319,13 +317,8 @@ impl Scheduler {
     }
 
     /// The outcome of marking or deleting a victim.
-    pub(super) fn preemption_returned(
-        &mut self,
-        preemptor: &Uid,
-        victim: &Uid,
-        result: Result<(), ApiFailure>,
-    ) {
-        let Some(index) = self.preemption_runs.iter().position(|run| run.preemptor.uid() == preemptor) else {
+    pub(super) fn preemption_returned(&mut self, number: u64, victim: &Uid, result: Result<(), ApiFailure>) {
+        let Some(index) = self.preemption_runs.iter().position(|run| run.number == number) else {
             return;
         };
         let mut run = self.preemption_runs.remove(index);

@@ -14,8 +14,9 @@ pub enum Turns {
     /// Nobody: each goes on as soon as it can.
     #[default]
     AtOnce,
-    /// The driver, by [`Command::GoOn`](super::input::Command::GoOn). Waits end by time only when
-    /// [`Input::Timeout`](super::input::Input::Timeout) says that it has gone by.
+    /// The driver, by [`Command::GoOn`](super::input::Command::GoOn). What runs beside the attempts has a clock of its
+    /// own then, which waits are counted by: it goes by [`Input::Timeout`](super::input::Input::Timeout) alone, and the
+    /// other one, which the queue is run by, does not.
     OnCommand,
 }
 
@@ -46,6 +47,21 @@ pub struct Turn {
 }
 
 impl Scheduler {
+    /// The time by which waits at Permit and in PreBind are counted.
+    pub(super) fn time_of_waits(&self) -> Time {
+        match self.options.turns {
+            Turns::AtOnce => self.world.now,
+            Turns::OnCommand => self.timeouts_seen,
+        }
+    }
+
+    /// When a wait at Permit ends by time, or one in PreBind may, next.
+    pub fn next_end_of_wait(&self) -> Option<Time> {
+        // During the cycle of a pod group nothing goes on beside it: what is due then goes on when it ends.
+        let pre_bind = self.binding_cycles.next_wake_up().filter(|_| self.group.is_none());
+        self.world.waiting_pods.next_deadline().into_iter().chain(pre_bind).min()
+    }
+
     /// What could go on: the binding cycle that has its turn, preemptions, then other binding cycles, in the order in which each became ready; among equals the
     /// one whose attempt was first. Nothing goes on during an attempt. The flushes are not told: their times are
     /// known.
@@ -107,7 +123,7 @@ impl Scheduler {
     /// Takes note of the binding cycles whose turn has come.
     pub(super) fn note_turns(&mut self) {
         self.ask_pre_bind_plugins();
-        let now = self.world.now;
+        let now = self.time_of_waits();
         let waiting_pods = &self.world.waiting_pods;
         let is_ready = |uid: &Uid| waiting_pods.get(uid).is_none_or(|waiting| waiting.signal.is_some());
         for binding in self.binding_cycles.iter_mut() {

@@ -42,7 +42,7 @@ fn scripts_are_played_as_kube_scheduler_plays_them() {
         println!("{family}: {n_equal} of {n} equal");
     }
     assert!(different.is_empty(), "{} differ\n{}", different.len(), different.join("\n"));
-    assert!(folder.is_some() || scripts.len() == 256, "{} scripts", scripts.len());
+    assert!(folder.is_some() || scripts.len() == 268, "{} scripts", scripts.len());
 }
 
 #[test]

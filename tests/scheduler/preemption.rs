@@ -1,8 +1,15 @@
 //! Preemption over time: victims go, the preemptor waits for them, its place is kept.
 
-use schedscope::api::Duration;
+use schedscope::api::{Duration, Object};
+use schedscope::config::FeatureGates;
+use schedscope::scheduler::effect::{Effect, EffectKind};
+use schedscope::scheduler::input::{Command, Input};
+use schedscope::scheduler::{Scheduler, SchedulerOptions};
 
-use crate::support::world::{drain, events, node, node_of, pod, pod_of, sandbox};
+use crate::support::test_plugins::Calls;
+use crate::support::world::{
+    START, api_of, drain, events, frameworks_with_test_plugins, node, node_of, pod, pod_of, sandbox,
+};
 
 fn running(name: &str, cpu: &str, node: &str, more: &str) -> String {
     pod(name, cpu, "", &format!(", nodeName: {node}, terminationGracePeriodSeconds: 5{more}"))
@@ -71,4 +78,66 @@ fn preemption_policy_never_evicts_nobody() {
              due to preemptionPolicy=Never."
         ]
     );
+}
+
+/// What the scheduler asks for of that pod.
+fn asks(scheduler: &mut Scheduler, name: &str) -> Vec<Effect> {
+    let effects: Vec<Effect> = std::iter::from_fn(|| scheduler.poll_effect()).collect();
+    let is_of = |effect: &Effect| match &effect.kind {
+        EffectKind::Bind { pod, .. } | EffectKind::DeletePod { pod, .. } => pod.name.as_ref() == name,
+        EffectKind::PatchPodStatus { pod, .. } => pod.name.as_ref() == name,
+        _ => false,
+    };
+    effects.into_iter().filter(is_of).collect()
+}
+
+/// The deletion of a victim tells the scheduler that the way is free before its own call has been answered. If the way
+/// is not free after all, the preemptor makes room once more meanwhile.
+#[test]
+fn a_pod_makes_room_again_before_its_first_eviction_has_been_answered() {
+    let gates = FeatureGates::default();
+    let profiles = frameworks_with_test_plugins(&Calls::default(), &gates);
+    let mut scheduler = Scheduler::new(profiles, SchedulerOptions::default()).unwrap();
+    let tell = |scheduler: &mut Scheduler, manifest: &str| {
+        for object in api_of(manifest).objects().iter().filter(|object| matches!(object, Object::Pod(_))) {
+            scheduler.handle(START, Input::Added(object));
+        }
+    };
+    for object in api_of(&node("a", "2")).objects().iter() {
+        scheduler.handle(START, Input::Added(object));
+    }
+    let done = |scheduler: &mut Scheduler, effect: &Effect| {
+        scheduler.handle(START, Input::EffectDone { id: effect.id, result: Ok(()) });
+    };
+    let gone = |scheduler: &mut Scheduler, name: &str| {
+        let mut pods = scheduler.objects().pods.values();
+        let pod = pods.find(|pod| pod.metadata.name.as_ref() == name).unwrap().clone();
+        scheduler.handle(START, Input::Deleted(Object::Pod(pod)));
+    };
+    tell(&mut scheduler, &running("first", "2", "a", ""));
+    tell(&mut scheduler, &pod("urgent", "2", "", ", priority: 100"));
+
+    let mut evictions = Vec::new();
+    for victim in ["first", "second"] {
+        scheduler.handle(START, Input::Command(Command::ScheduleOne));
+        let marks = asks(&mut scheduler, victim);
+        done(&mut scheduler, &marks[0]);
+        evictions.extend(asks(&mut scheduler, victim));
+        gone(&mut scheduler, victim);
+        if victim == "first" {
+            tell(&mut scheduler, &running("second", "2", "a", ""));
+        }
+    }
+    assert_eq!(
+        evictions.len(),
+        2,
+        "both have been evicted, and no eviction has been answered: {evictions:?}"
+    );
+    for eviction in &evictions {
+        done(&mut scheduler, eviction);
+    }
+    scheduler.handle(START, Input::Command(Command::ScheduleOne));
+    let last = asks(&mut scheduler, "urgent");
+    assert!(matches!(last.last().unwrap().kind, EffectKind::Bind { .. }), "{last:?}");
+    assert!(!scheduler.has_pending_effects() || last.len() == 1, "nothing else is under way");
 }

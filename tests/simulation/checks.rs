@@ -51,9 +51,22 @@ pub struct Checks {
     /// Nodes about which something was told during the attempt under way, which has looked at them before.
     touched: BTreeSet<Str>,
     is_answer_of_write_lost: bool,
+    /// Pods that the scheduler has wanted to evict.
+    evicted: BTreeSet<Uid>,
+    /// Whether the input under way reports the end of such a pod, and nobody is told of that.
+    ends_victim_unheard: bool,
+    left_behind: BTreeSet<Uid>,
 }
 
 impl Checks {
+    /// Preemptors that stay behind their gate though the way is free, in kube-scheduler as here: their victim was on its
+    /// way to the node when they chose it, and its bind failed. That its room was given back woke them too early, while
+    /// the eviction was still under way; the deletion, which would open the gate, is that of a pod without a node, of
+    /// which the queue is told nothing. The next deletion of a pod on a node wakes them.
+    pub const fn left_behind(&self) -> &BTreeSet<Uid> {
+        &self.left_behind
+    }
+
     /// That node may have too much for a while.
     pub fn excuse(&mut self, node: &Str) {
         self.excused.insert(node.clone());
@@ -71,6 +84,13 @@ impl Checks {
         {
             self.bound.insert(uid);
         }
+        self.ends_victim_unheard = match input {
+            Input::Deleted(Object::Pod(pod)) => {
+                let is_assumed = core.assumed_pods().any(|assumed| assumed.uid() == pod.uid());
+                !pod.is_assigned() && !is_assumed && self.evicted.contains(pod.uid())
+            }
+            _ => false,
+        };
         if !core.is_in_cycle() {
             self.touched.clear();
             return;
@@ -91,6 +111,9 @@ impl Checks {
 
     /// The scheduler makes a call.
     pub fn called(&mut self, effect: &Effect, now: Time) -> Result<(), Violation> {
+        if let EffectKind::DeletePod { uid, .. } = &effect.kind {
+            self.evicted.insert(uid.clone());
+        }
         let EffectKind::Bind { uid, .. } = &effect.kind else { return Ok(()) };
         if self.bound.contains(uid) || self.binds.values().any(|other| other == uid) {
             let text = format!("{uid} is to be bound again");
@@ -125,6 +148,7 @@ impl Checks {
         api: &SandboxApi,
         view: &View,
     ) -> Result<(), (&'static str, String)> {
+        self.note_left_behind(view);
         let on_the_way = self.places(core, view)?;
         waits(view)?;
         for (node, pod) in core.nominations() {
@@ -139,6 +163,19 @@ impl Checks {
         }
         self.assumed(core, api, view, &on_the_way)?;
         self.devices(api)
+    }
+
+    fn note_left_behind(&mut self, view: &View) {
+        if self.left_behind.is_empty() && !self.ends_victim_unheard {
+            return;
+        }
+        let gated = view.unschedulable_pods.iter();
+        let gated = gated.filter(|row| row.gated_by.as_deref() == Some("DefaultPreemption"));
+        let gated: BTreeSet<Uid> = gated.map(|row| row.pod.uid().clone()).collect();
+        self.left_behind.retain(|uid| gated.contains(uid));
+        if self.ends_victim_unheard {
+            self.left_behind.extend(gated);
+        }
     }
 
     /// Every pod is in one place. The answer is which pods are in an attempt or on their way to their node.

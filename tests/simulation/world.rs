@@ -175,7 +175,7 @@ impl<'a> World<'a> {
             let before = self.outcome();
             self.n_attempts = 0;
             self.go_to(self.now + QUIET)?;
-            if self.outcome() == before {
+            if !self.wake_left_behind()? && self.outcome() == before {
                 break;
             }
         }
@@ -184,6 +184,19 @@ impl<'a> World<'a> {
         self.figures.attempts = counts.cycles;
         self.figures.evictions = counts.preempted;
         self.compare_with_a_fresh_scheduler()
+    }
+
+    /// Does to preemptors that kube-scheduler leaves behind their gate what the next deletion of a pod does. Whether there
+    /// are any.
+    fn wake_left_behind(&mut self) -> Result<bool, Violation> {
+        let uids = self.checks.left_behind().clone();
+        let pods = self.api.objects().pods.values().filter(|pod| uids.contains(pod.uid()));
+        let pods: Vec<_> = pods.cloned().collect();
+        let is_any = !pods.is_empty();
+        if is_any {
+            self.handle(Input::Command(Command::Activate(pods)))?;
+        }
+        Ok(is_any)
     }
 
     fn outcome(&self) -> Vec<(Str, Str)> {

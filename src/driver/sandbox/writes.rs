@@ -72,7 +72,13 @@ fn merged(old: &Object, write: &ApiWrite) -> Object {
         }
         (Object::ResourceClaim(old), Object::ResourceClaim(new)) => {
             let (whole, status) = if is_of_status { (old, new) } else { (new, old) };
-            ResourceClaim { status: status.status.clone(), ..ResourceClaim::clone(whole) }.into()
+            let mut status = status.status.clone();
+            if let Some(allocation) = &mut status.allocation {
+                // Servers keep times in whole seconds.
+                let at = allocation.allocation_timestamp.map(Time::truncate_to_second);
+                allocation.allocation_timestamp = at;
+            }
+            ResourceClaim { status, ..ResourceClaim::clone(whole) }.into()
         }
         (Object::PersistentVolumeClaim(old), Object::PersistentVolumeClaim(new)) => {
             let (whole, status) = if is_of_status { (old, new) } else { (new, old) };

@@ -301,7 +301,7 @@ impl Binder<'_> {
                 let key = claim.metadata.key();
                 return self.give_up(format!("claim {key} got deallocated elsewhere in the meantime"));
             };
-            allocation.allocation_timestamp.get_or_insert(self.handle.now.truncate_to_second());
+            allocation.allocation_timestamp.get_or_insert(self.handle.now);
         }
         let write = ApiWrite { verb: WriteVerb::UpdateStatus, object: claim.into() };
         Next::Write(Step::Reserved { attempt }, write)

@@ -305,7 +305,12 @@ fn patched(mut object: Object, new: &Object) -> Object {
             cut_times(pod);
         }
         (Object::ResourceClaim(claim), Object::ResourceClaim(new)) => {
-            Arc::make_mut(claim).status = new.status.clone();
+            let claim = Arc::make_mut(claim);
+            claim.status = new.status.clone();
+            if let Some(allocation) = &mut claim.status.allocation {
+                let at = allocation.allocation_timestamp.map(Time::truncate_to_second);
+                allocation.allocation_timestamp = at;
+            }
         }
         (object, new) => *object = new.clone(),
     }

@@ -374,9 +374,7 @@ impl Run<'_> {
             }
         }
         let trace = self.stage.scheduler.view().cycle;
-        self.stage.attempted = trace.as_ref().map(|trace| trace.pod_key());
-        self.stage.do_deeds();
-        self.stage.attempted = None;
+        self.stage.end_attempt();
         self.stage.settle();
         let group = self.stage.scheduler.group_trace().filter(|trace| Some(trace.number) != before);
         if let Some(trace) = group {

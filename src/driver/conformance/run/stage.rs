@@ -15,7 +15,7 @@ use crate::plugins::names;
 use crate::scheduler::Scheduler;
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectId, EffectKind};
 use crate::scheduler::input::{Command, Input};
-use crate::scheduler::turns::Strand;
+use crate::scheduler::turns::{Strand, Turn};
 
 use super::api::{ConditionPatch, RunApi, cut_to_millis};
 use super::groups;
@@ -25,9 +25,9 @@ use super::test_plugins::Calls;
 
 /// The clock moves by this before whatever happens.
 const TICK: Duration = Duration::from_micros(1);
-/// How long a status patch takes, the nomination before PreBind above all: what is looked at once a second after one is
-/// never looked at on a tick. Writes of PreBind take no time of their own.
-const CALL: Duration = Duration::from_nanos(2);
+/// How long a write to a pod takes by the clock that waits are counted by, unless the attempt under way makes it; and how
+/// far that clock goes beyond the other one whenever that moves.
+const CALL: Duration = Duration::from_nanos(1);
 /// How often a status patch is tried while the server has trouble (`retry.DefaultBackoff`).
 const PATCH_TRIES: usize = 4;
 /// How long it is waited between the tries.
@@ -85,13 +85,13 @@ pub(super) struct Stage {
     /// Changes of volumes by the writes of one PreBind, which the reference delivers after those of claims.
     held_back: Vec<WatchEvent>,
     under_way: Vec<Slow>,
-    /// The time by which calls are counted: between two stops it is behind the clock.
+    /// The time by which calls and waits are counted: between two stops it is behind the clock.
     moment: Time,
-    /// Whether a status patch has been made since then.
-    has_patched: bool,
+    /// That time as the scheduler has been told it last.
+    told: Time,
+    /// Whether what is being done is what the attempt that has just ended has asked for.
+    is_after_attempt: bool,
     n_moves: u64,
-    /// The pod of the attempt whose consequences are being dealt with.
-    pub attempted: Option<NamespacedName>,
     /// What went wrong that no command can be blamed for.
     error: Option<PlayerError>,
     /// The recording, if there is one, and behind which of its inputs the scheduler is.
@@ -114,9 +114,9 @@ impl Stage {
             held_back: Vec::new(),
             under_way: Vec::new(),
             moment: now,
-            has_patched: false,
+            told: now,
+            is_after_attempt: false,
             n_moves: 0,
-            attempted: None,
             error: None,
             recording: None,
         }
@@ -142,9 +142,7 @@ impl Stage {
     /// Lets the clock move a little.
     pub fn tick(&mut self) {
         self.now += TICK;
-        self.moment = self.now;
-        self.has_patched = false;
-        self.handle(Input::Timeout);
+        self.pass_time();
         self.settle();
     }
 
@@ -213,16 +211,55 @@ impl Stage {
     /// Lets everything happen that can happen now.
     pub fn settle(&mut self) {
         loop {
-            self.do_deeds();
+            self.go_on_without_turn();
             let Some(turn) = self.scheduler.turns().into_iter().next() else { return };
-            // Plugins of kube-scheduler's own go on without a turn.
-            let is_own = |plugin: &str| names::ALL.contains(&plugin);
-            let goes_by_turns = turn.has_waited && !turn.waited_in.is_some_and(is_own);
-            if goes_by_turns || groups::is_of_member(&self.scheduler, &turn.strand) {
+            if turn.has_waited || groups::is_of_member(&self.scheduler, &turn.strand) {
                 self.now += TICK;
             }
             self.handle(Input::Command(Command::GoOn(turn.strand)));
         }
+    }
+
+    /// Lets everything happen that needs no turn: calls, and what has waited in a plugin of kube-scheduler's own.
+    fn go_on_without_turn(&mut self) {
+        loop {
+            self.do_deeds();
+            if self.told < self.moment {
+                self.tell_time();
+                continue;
+            }
+            let is_own = |turn: &Turn| {
+                turn.has_waited && turn.waited_in.is_some_and(|plugin| names::ALL.contains(&plugin))
+            };
+            let Some(turn) = self.scheduler.turns().into_iter().find(is_own) else { return };
+            self.handle(Input::Command(Command::GoOn(turn.strand)));
+        }
+    }
+
+    fn tell_time(&mut self) {
+        self.told = self.moment;
+        self.handle_at(self.moment, Input::Timeout);
+    }
+
+    /// The time by which calls and waits are counted follows the clock; what ends on the way does it in its own moment.
+    fn pass_time(&mut self) {
+        loop {
+            let call = self.under_way.iter().map(|slow| slow.due).min();
+            let wait = self.scheduler.next_end_of_wait().filter(|at| *at > self.told);
+            let next = call.into_iter().chain(wait).min().filter(|at| *at <= self.now);
+            let Some(next) = next else { break };
+            self.moment = self.moment.max(next);
+            match self.next_due() {
+                Some(index) => {
+                    let slow = self.under_way.remove(index);
+                    self.end_slow_call(slow);
+                }
+                None => self.tell_time(),
+            }
+            self.go_on_without_turn();
+        }
+        self.moment = self.moment.max(self.now) + CALL;
+        self.tell_time();
     }
 
     /// Whether the scheduler has asked for something that is not done.
@@ -274,15 +311,7 @@ impl Stage {
     /// Goes to a time at which something may happen by itself.
     pub fn go_to(&mut self, time: Time) {
         self.now = time;
-        while let Some(index) = self.next_due() {
-            let slow = self.under_way.remove(index);
-            self.moment = slow.due;
-            self.end_slow_call(slow);
-            self.do_deeds();
-        }
-        self.moment = self.now;
-        self.has_patched = false;
-        self.handle(Input::Timeout);
+        self.pass_time();
         self.settle();
         for pod in self.api.ended(self.graceful, self.now) {
             if self.api.delete(Kind::Pod, &pod).is_ok() {
@@ -300,7 +329,7 @@ impl Stage {
 
     /// The call that ends first, if its time has come.
     fn next_due(&self) -> Option<usize> {
-        let due = self.under_way.iter().enumerate().filter(|(_, slow)| slow.due <= self.now);
+        let due = self.under_way.iter().enumerate().filter(|(_, slow)| slow.due <= self.moment);
         due.min_by_key(|(_, slow)| slow.due).map(|(index, _)| index)
     }
 
@@ -317,13 +346,10 @@ impl Stage {
                 if write.object.kind() == Kind::PersistentVolume {
                     self.held_back.extend(self.api.take_events());
                 }
-                let takes = if self.has_patched { CALL } else { Duration::ZERO };
-                self.handle_at(
-                    self.now + takes,
-                    Input::Written { id, result: result.map_err(|error| api_failure(&error)) },
-                );
+                self.handle(Input::Written { id, result: result.map_err(|error| api_failure(&error)) });
             }
             EffectKind::Bind { pod, node, .. } => {
+                self.take_time();
                 let what = format!("bind {pod} -> {node}");
                 if !self.is_slow("bind", &pod, &what, id, || SlowCall::Bind {
                     pod: pod.clone(),
@@ -333,6 +359,7 @@ impl Stage {
                 }
             }
             EffectKind::DeletePod { pod, .. } => {
+                self.take_time();
                 let what = format!("delete {pod}");
                 if !self.is_slow("delete", &pod, &what, id, || SlowCall::Delete { pod: pod.clone() }) {
                     self.evict(id, &pod);
@@ -346,11 +373,28 @@ impl Stage {
                 self.handle(Input::EffectDone { id, result });
             }
             EffectKind::PatchPodStatus { pod, condition, nominated_node_name, base, .. } => {
-                self.has_patched = true;
                 let condition = condition.map(|condition| ConditionPatch::between(&base, &condition));
                 self.patch(id, Patch { pod, condition, nominated_node_name, tries: PATCH_TRIES });
             }
         }
+    }
+
+    /// A write to a pod takes a little, unless the attempt makes it.
+    fn take_time(&mut self) {
+        if !self.is_within_attempt() {
+            self.moment += CALL;
+        }
+    }
+
+    fn is_within_attempt(&self) -> bool {
+        self.is_after_attempt || self.scheduler.is_in_cycle()
+    }
+
+    /// Does what the attempt that has just ended has asked for.
+    pub fn end_attempt(&mut self) {
+        self.is_after_attempt = true;
+        self.do_deeds();
+        self.is_after_attempt = false;
     }
 
     /// Whether the call takes time; then it is under way.
@@ -367,6 +411,7 @@ impl Stage {
         self.lines.add(format!("{what} begins"));
         if self.scheduler.is_in_cycle() {
             // The attempt waits for it, and the clock with it.
+            self.moment = cut_to_millis(self.moment) + takes;
             return false;
         }
         self.under_way.push(Slow { due: cut_to_millis(self.moment) + takes, id, call: call() });
@@ -436,6 +481,7 @@ impl Stage {
     /// A status patch. While the server has trouble it is tried again: at once within an attempt, which waits for it,
     /// else a little later.
     fn patch(&mut self, id: EffectId, mut patch: Patch) {
+        self.take_time();
         let Patch { pod, condition, nominated_node_name, .. } = &patch;
         let (pod, condition) = (pod.clone(), condition.clone());
         let result = match self.fault("patch", &pod) {
@@ -448,7 +494,7 @@ impl Stage {
                 self.lines.add(format!("patch {pod} fails: {failure}"));
                 patch.tries -= 1;
                 if is_retried && patch.tries > 0 {
-                    if self.attempted.as_ref() == Some(&pod) || self.scheduler.is_in_cycle() {
+                    if self.is_within_attempt() {
                         return self.patch(id, patch);
                     }
                     let waits = PATCH_WAITS.get(PATCH_TRIES - 1 - patch.tries).copied().unwrap_or_default();

@@ -175,6 +175,7 @@ impl Claims {
         // hears of it only when it knows better, and nobody waits for it.
         if let (None, Some(old), Some(new)) = (&latest, old, new)
             && old.status == new.status
+            && old.metadata.finalizers != new.metadata.finalizers
             && self.in_flight.contains_key(&new.metadata.uid)
         {
             return Told::Instead(Vec::new());
@@ -190,14 +191,18 @@ impl Claims {
 
     /// Keeps the sums right when `new` takes the place of `old`.
     fn count(&mut self, old: Option<&Arc<ResourceClaim>>, new: Option<&Arc<ResourceClaim>>) {
-        let allocation = |claim: Option<&Arc<ResourceClaim>>| claim?.status.allocation.clone();
-        if allocation(old) != allocation(new) {
+        // An allocation comes and goes and does not change: API servers see to that. But a claim may have been made anew
+        // under the same name while the watch was lost (DIVERGES: kube-scheduler then keeps the old one's devices).
+        let has_allocation = |claim: &&Arc<ResourceClaim>| claim.status.allocation.is_some();
+        let (was, is) = (old.filter(has_allocation), new.filter(has_allocation));
+        let is_kept = was.zip(is).is_some_and(|(was, is)| was.metadata.uid == is.metadata.uid);
+        if !is_kept && (was.is_some() || is.is_some()) {
             let devices = Arc::make_mut(&mut self.allocated);
-            if let Some(old) = old {
-                devices.remove(old, self.shares);
+            if let Some(was) = was {
+                devices.remove(was, self.shares);
             }
-            if let Some(new) = new {
-                devices.add(new, self.shares);
+            if let Some(is) = is {
+                devices.add(is, self.shares);
             }
         }
         if let Some(old) = old.filter(|claim| is_for_extended_resources(claim)) {
