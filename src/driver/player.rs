@@ -116,7 +116,7 @@ impl Stepper {
         if !self.rewind.moment().is_recorded {
             return self.say(NoticeLevel::Info, "this is a sandbox already");
         }
-        self.rewind.apply(SimulatorOp::Leave);
+        self.rewind.apply(SimulatorOp::Leave(None));
         let branch = self.moment().branch;
         let said =
             format!("this is a sandbox now, as branch {branch}; the recording stays as it was (:branch 0)");

@@ -6,7 +6,9 @@
 
 use super::scene::{Around, Scene, phases_done};
 use super::{Condition, Hit};
+use crate::driver::sandbox::api::WatchEvent;
 use crate::driver::sandbox::simulator::Simulator;
+use crate::scheduler::Scheduler;
 use crate::scheduler::trace::{CycleTrace, Phase};
 
 /// What had happened before.
@@ -22,7 +24,11 @@ pub(in crate::driver) struct Before {
 impl Before {
     /// What has happened up to now.
     pub(in crate::driver) fn of(simulator: &Simulator) -> Self {
-        let scheduler = simulator.scheduler();
+        Self::of_scheduler(simulator.scheduler())
+    }
+
+    /// The same of a scheduler alone.
+    pub(in crate::driver) fn of_scheduler(scheduler: &Scheduler) -> Self {
         Self {
             n_moves: scheduler.n_moves(),
             n_outcomes: scheduler.n_outcomes(),
@@ -41,8 +47,7 @@ impl Before {
     }
 
     /// Whether the evidence of several attempts may be gone by now: members of a pod group are tried in one go.
-    pub(in crate::driver) fn needs_phases(&self, after: &Simulator) -> bool {
-        let scheduler = after.scheduler();
+    pub(in crate::driver) fn needs_phases(&self, scheduler: &Scheduler) -> bool {
         let last = self.attempt.map_or(0, |(number, _)| number);
         self.is_in_group
             || scheduler.is_in_group_cycle()
@@ -58,7 +63,7 @@ pub(in crate::driver) struct Found {
     /// Whether nothing comes after it in the operation but what is not looked at phase by phase.
     pub is_last: bool,
     /// Which conditions, each with what is to be told.
-    hits: Vec<(Condition, Hit)>,
+    pub(in crate::driver) hits: Vec<(Condition, Hit)>,
 }
 
 impl Found {
@@ -68,13 +73,14 @@ impl Found {
     }
 }
 
-/// Every place since `before` where any of the conditions is true, in order.
+/// Every place since `before` where any of the conditions is true, in order. `events` is what the watches have reported
+/// since.
 pub(in crate::driver) fn places(
     conditions: &[&Condition],
     before: &Before,
-    simulator: &Simulator,
+    scheduler: &Scheduler,
+    events: &[WatchEvent],
 ) -> Vec<Found> {
-    let scheduler = simulator.scheduler();
     let around = Around::new(scheduler);
     let trace = scheduler.newest_trace();
     let mut found = Vec::new();
@@ -97,7 +103,7 @@ pub(in crate::driver) fn places(
             last_phase = is_last.then_some(found.len() - 1);
         }
     }
-    let after = after_phases(conditions, before, simulator);
+    let after = after_phases(conditions, before, scheduler, events);
     match last_phase.and_then(|at| found.get_mut(at)) {
         // What came of the last phase is the same moment.
         Some(last) => {
@@ -114,8 +120,12 @@ pub(in crate::driver) fn places(
 }
 
 /// What is true of what came of an operation: ends of attempts, moves between queues, changes of the cluster.
-fn after_phases(conditions: &[&Condition], before: &Before, simulator: &Simulator) -> Vec<(Condition, Hit)> {
-    let scheduler = simulator.scheduler();
+fn after_phases(
+    conditions: &[&Condition],
+    before: &Before,
+    scheduler: &Scheduler,
+    events: &[WatchEvent],
+) -> Vec<(Condition, Hit)> {
     let around = Around::new(scheduler);
     let trace = scheduler.newest_trace();
     let history = scheduler.history();
@@ -123,7 +133,7 @@ fn after_phases(conditions: &[&Condition], before: &Before, simulator: &Simulato
     let skipped = history.len().saturating_sub(usize::try_from(n_new).unwrap_or(usize::MAX));
     let ends = history.iter().skip(skipped).map(|line| Scene::outcome(line, trace, around));
     let moves = scheduler.moves_after(before.n_moves).map(|line| Scene::queue_move(line, around));
-    let changes = simulator.last_events().iter().map(|event| Scene::change(event, around));
+    let changes = events.iter().map(|event| Scene::change(event, around));
     let scenes: Vec<Scene<'_>> = changes.chain(moves).chain(ends).collect();
     conditions
         .iter()
@@ -135,8 +145,7 @@ fn after_phases(conditions: &[&Condition], before: &Before, simulator: &Simulato
 }
 
 /// The scenes of the newest attempt as far as it has come, for watches.
-pub(super) fn scenes_now(simulator: &Simulator) -> Vec<Scene<'_>> {
-    let scheduler = simulator.scheduler();
+pub(super) fn scenes_now(scheduler: &Scheduler) -> Vec<Scene<'_>> {
     let around = Around::new(scheduler);
     let Some(trace) = scheduler.newest_trace() else { return Vec::new() };
     let ends = scheduler.history().back().filter(|line| line.number == trace.number);
