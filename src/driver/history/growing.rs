@@ -32,6 +32,10 @@ impl<M: Machine> History<M> {
             self.keep_copy(given, given, wanted);
         }
         let cut = known.unwrap_or(wanted);
+        if !self.checkpoints.contains_key(&(given, cut)) {
+            // There was no room for it: the next one will do.
+            return false;
+        }
         // The way to where they left is gone with it, so each gets the machine of that moment.
         let left: Vec<(BranchId, usize)> = self
             .branches
@@ -42,17 +46,12 @@ impl<M: Machine> History<M> {
             .filter(|(_, (parent, at))| *parent == given && *at < cut)
             .map(|(id, (_, at))| (id, at))
             .collect();
-        for (id, at) in &left {
-            self.keep_copy(given, *id, *at);
+        for (id, at) in left {
+            self.keep_copy(given, id, at);
         }
         let was_there = self.branch == given && self.position < cut;
         if was_there {
             self.seek(cut);
-        }
-        for (id, _) in left {
-            if let Some(branch) = self.branches.get_mut(id.0) {
-                branch.parent = None;
-            }
         }
         if let Some(branch) = self.branches.get_mut(given.0) {
             branch.entries.drain(..(cut - first).min(branch.entries.len()));
@@ -70,6 +69,11 @@ impl<M: Machine> History<M> {
         let Some((mut position, mut copy)) = self.copy_before(way, at) else { return };
         while position < at && self.redo(&mut copy, way, position).is_some() {
             position += 1;
+        }
+        if branch != way
+            && let Some(branch) = self.branches.get_mut(branch.0)
+        {
+            branch.parent = None;
         }
         self.keep(branch, at, copy, std::time::Duration::ZERO);
     }

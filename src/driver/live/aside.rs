@@ -16,7 +16,7 @@ use crate::driver::session::{
     Aside, Known, NoticeLevel, RecordTo, RecorderView, RunState, SessionCommand, SessionView,
 };
 
-use super::past::PastView;
+use super::past::{Past, PastView};
 use super::session::Live;
 
 impl Live {
@@ -51,11 +51,12 @@ impl Live {
 
     /// Whether something else than the live cluster is shown, or was asked for.
     pub(super) fn is_aside(&self) -> bool {
-        self.past.as_ref().is_some_and(|past| past.is_waited_for() || !past.views.borrow().is_at_live)
+        let is_aside = |past: &Past| past.is_waited_for() || !past.views.borrow().is_at_live;
+        self.past.as_ref().is_some_and(|past| past.is_alive() && is_aside(past))
     }
 
     fn past_view(&self) -> Option<Arc<PastView>> {
-        self.past.as_ref().map(|past| Arc::clone(&past.views.borrow()))
+        self.past.as_ref().filter(|past| past.is_alive()).map(|past| Arc::clone(&past.views.borrow()))
     }
 
     fn to_past(&mut self, command: SessionCommand) -> Option<SessionCommand> {

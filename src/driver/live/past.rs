@@ -173,6 +173,11 @@ impl Past {
         let _ = self.words.send(Word::Breaks(command));
     }
 
+    /// Whether the past is still kept. Where it is not, that was told.
+    pub fn is_alive(&self) -> bool {
+        self.views.has_changed().is_ok()
+    }
+
     /// Whether something was asked for that is not done yet.
     pub fn is_waited_for(&self) -> bool {
         self.views.borrow().n_done < self.n_sent
@@ -302,6 +307,7 @@ impl Thread {
         self.stepper.command(SessionCommand::Pause);
         self.stepper.rewind.go_to_live();
         self.is_at_live = true;
+        self.view = None;
     }
 
     fn past_view(&mut self) -> PastView {
