@@ -237,7 +237,7 @@ impl Way {
             let node = trace.selection.as_ref().map(|selection| selection.host.clone());
             let known = attempts.entry(trace.pod_key()).or_default();
             match known.last_mut() {
-                Some(last) if last.0 == trace.number => last.1 = node,
+                Some(last) if last.0 == trace.number => last.1 = node.or_else(|| last.1.take()),
                 _ => known.push((trace.number, node)),
             }
             true
@@ -320,19 +320,31 @@ fn explain(
     side: usize,
     differences: &mut [Difference],
 ) {
-    let mut wanted: BTreeMap<u64, usize> = differences
+    // The members of a pod group share the number of their attempt.
+    let mut wanted: BTreeMap<(u64, NamespacedName), usize> = differences
         .iter()
         .enumerate()
-        .filter_map(|(index, difference)| Some((difference.decided.get(side)?.as_ref()?.cycle, index)))
+        .filter_map(|(index, difference)| {
+            let cycle = difference.decided.get(side)?.as_ref()?.cycle;
+            Some(((cycle, difference.pod.clone()), index))
+        })
         .take(EXPLAINED_MAX)
         .collect();
     if wanted.is_empty() {
         return;
     }
     walk(history, branch, from, |trace| {
-        if let Some(index) = wanted.remove(&trace.number)
+        let key = (trace.number, trace.pod_key());
+        let host = trace.selection.as_ref().map(|selection| &selection.host);
+        if let Some(index) = wanted.get(&key).copied()
             && let Some(difference) = differences.get_mut(index)
+            && difference
+                .decided
+                .get(side)
+                .and_then(Option::as_ref)
+                .is_some_and(|it| it.node.as_ref() == host)
         {
+            wanted.remove(&key);
             let node = |side: usize| {
                 let decided = difference.decided.get(side).and_then(Option::as_ref);
                 let chosen = decided.and_then(|decided| decided.node.clone());

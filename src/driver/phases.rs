@@ -4,7 +4,7 @@
 //! behind. Who wants to see each goes through the phases again.
 
 use super::breakpoints::Condition;
-use super::breakpoints::look::{Before, Found, places};
+use super::breakpoints::look::{Before, Found, place_in, places};
 use super::history::Entry;
 use super::sandbox::ops::SimulatorOp;
 use super::sandbox::simulator::Simulator;
@@ -65,18 +65,19 @@ pub(super) fn last_in_phases(
 }
 
 /// Shows the evidence of every attempt that is made in the next step of a copy, each once it is over, until `see` answers
-/// false. Whether it never did.
+/// false. Whether it never did. A member of a pod group that is tried in several placements has several.
 pub(super) fn each_attempt(simulator: &mut Simulator, see: &mut impl FnMut(&CycleTrace) -> bool) -> bool {
-    let mut seen = simulator.scheduler().newest_trace().map_or(0, |trace| trace.number);
+    let mut before = place_in(simulator.scheduler());
     let mut goes_on = true;
     while simulator.step_phase() {
+        let place = place_in(simulator.scheduler());
         if let Some(trace) = simulator.scheduler().newest_trace()
-            && trace.number > seen
+            && place != before
             && trace.outcome != CycleOutcome::InProgress
         {
-            seen = trace.number;
             goes_on &= see(trace);
         }
+        before = place;
         if is_over(simulator) || !goes_on {
             break;
         }

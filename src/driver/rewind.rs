@@ -11,10 +11,9 @@ use std::sync::Arc;
 use crate::api::{Kind, NamespacedName, Str, Time};
 use crate::framework::runtime::Registry;
 use crate::recording::{Divergence, Header, HeaderError};
-use crate::scheduler::trace::Phase;
 
 use super::branches::{self, BranchComparison, BranchView};
-use super::breakpoints::look::{Before, places};
+use super::breakpoints::look::{Before, place_in, places};
 use super::breakpoints::{Condition, Hit};
 use super::growing::Growing;
 use super::history::{BranchId, Entry, History, HistoryLimits};
@@ -680,8 +679,10 @@ impl Rewind {
             if let Some((position, found)) = last {
                 self.inside = None;
                 self.history.seek(position + 1);
-                if let (Some(at), false) = (found.at, found.is_last) {
-                    self.go_again_to(position, |_, simulator| newest(simulator) == Some(at));
+                if let (Some(at), false) = (found.at.clone(), found.is_last) {
+                    self.go_again_to(position, |_, simulator| {
+                        place_in(simulator.scheduler()).as_ref() == Some(&at)
+                    });
                 }
                 return found.hit_of(condition).cloned();
             }
@@ -722,11 +723,6 @@ impl Rewind {
         self.inside = Some(Inside { simulator, n_phases });
         true
     }
-}
-
-/// The newest attempt and how far it has come.
-pub(super) fn newest(simulator: &Simulator) -> Option<(u64, Phase)> {
-    simulator.scheduler().newest_trace().map(|trace| (trace.number, trace.phase))
 }
 
 /// How many phases the next attempt has.

@@ -9,11 +9,11 @@ use crate::scheduler::pod_group_trace::GroupStep;
 
 use super::branches::{BranchComparison, BranchView};
 use super::breakpoints::list::Stop;
-use super::breakpoints::look::Before;
+use super::breakpoints::look::{Before, place_in};
 use super::breakpoints::{Breaks, DebugCommand, DebugView};
 use super::desk::Desk;
 use super::replay::chunk::Lead;
-use super::rewind::{Moment, Rewind, newest};
+use super::rewind::{Moment, Rewind};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
 use super::sandbox::simulator::Simulator;
 use super::seek::Wanted;
@@ -462,7 +462,9 @@ impl Stepper {
                     continue;
                 }
                 if let (Some(at), false, false) = (found.at, found.is_last, self.rewind.is_inside()) {
-                    self.rewind.go_again_to(position, |_, simulator| newest(simulator) == Some(at));
+                    self.rewind.go_again_to(position, |_, simulator| {
+                        place_in(simulator.scheduler()).as_ref() == Some(&at)
+                    });
                 }
                 break;
             }

@@ -83,7 +83,7 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
     let times = cx.glyphs.times;
     let mut segments = vec![
         Segment { rank: 7, line: Line::styled("schedscope", style(Role::StatusBarName)) },
-        labeled(5, what(view), &text::clean(&view.source), cx),
+        labeled(if view.aside.is_some() { 0 } else { 5 }, what(view), &text::clean(&view.source), cx),
         Segment { rank: 0, line: Line::styled(format!("{glyph} {word}"), style(role)) },
         labeled(1, clock_label(view), &clock(view.elapsed), cx),
         Segment {
@@ -92,13 +92,14 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
         },
     ];
     if let Some(live) = &view.live {
-        let (word, role) = match (live.mode, view.aside) {
-            (Mode::Observe, _) => ("observes only", Role::StatusBarValue),
-            (Mode::Operate, None) => ("ARMED", Role::Error),
+        let (rank, word, role) = match (live.mode, view.aside) {
+            (Mode::Observe, None) => (0, "observes only", Role::StatusBarValue),
+            (Mode::Observe, Some(_)) => (6, "observes only", Role::StatusBarValue),
+            (Mode::Operate, None) => (0, "ARMED", Role::Error),
             // What is shown binds nothing, but the cluster is scheduled meanwhile.
-            (Mode::Operate, Some(_)) => ("live ARMED", Role::Error),
+            (Mode::Operate, Some(_)) => (0, "live ARMED", Role::Error),
         };
-        segments.insert(2, Segment { rank: 0, line: Line::styled(word, style(role)) });
+        segments.insert(2, Segment { rank, line: Line::styled(word, style(role)) });
         if let Some(aside) = view.aside {
             let text = match aside {
                 Aside::Past { ahead } => {

@@ -6,18 +6,27 @@
 
 use super::scene::{Around, Scene, phases_done};
 use super::{Condition, Hit};
+use crate::api::NamespacedName;
 use crate::driver::sandbox::api::WatchEvent;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::scheduler::Scheduler;
 use crate::scheduler::trace::{CycleTrace, Phase};
 
+/// The number of an attempt, its pod, and how far it has come.
+pub(in crate::driver) type Place = (u64, NamespacedName, Phase);
+
+/// The place of the newest attempt.
+pub(in crate::driver) fn place_in(scheduler: &Scheduler) -> Option<Place> {
+    scheduler.newest_trace().map(|trace| (trace.number, trace.pod_key(), trace.phase))
+}
+
 /// What had happened before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Before {
     n_moves: u64,
     n_outcomes: u64,
     /// The newest attempt, and how far it had come.
-    attempt: Option<(u64, Phase)>,
+    attempt: Option<Place>,
     is_in_group: bool,
 }
 
@@ -32,23 +41,28 @@ impl Before {
         Self {
             n_moves: scheduler.n_moves(),
             n_outcomes: scheduler.n_outcomes(),
-            attempt: scheduler.newest_trace().map(|trace| (trace.number, trace.phase)),
+            attempt: place_in(scheduler),
             is_in_group: scheduler.is_in_group_cycle(),
         }
     }
 
     /// Whether a phase is new since then.
     fn is_new(&self, trace: &CycleTrace, phase: Phase) -> bool {
-        match self.attempt {
-            Some((number, done)) if number == trace.number => phase > done,
-            Some((number, _)) => trace.number > number,
-            None => true,
+        match &self.attempt {
+            Some((number, _, _)) if *number > trace.number => false,
+            // The members of a pod group are tried under one number, and each of them perhaps in several placements.
+            Some((number, pod, done))
+                if *number == trace.number && *done <= trace.phase && *pod == trace.pod_key() =>
+            {
+                phase > *done
+            }
+            Some(_) | None => true,
         }
     }
 
     /// Whether the evidence of several attempts may be gone by now: members of a pod group are tried in one go.
     pub(in crate::driver) fn needs_phases(&self, scheduler: &Scheduler) -> bool {
-        let last = self.attempt.map_or(0, |(number, _)| number);
+        let last = self.attempt.as_ref().map_or(0, |(number, ..)| *number);
         self.is_in_group
             || scheduler.is_in_group_cycle()
             || scheduler.newest_trace().is_some_and(|trace| trace.number > last + 1)
@@ -59,7 +73,7 @@ impl Before {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Found {
     /// The attempt and the phase; absent where it is no phase but what came of the operation.
-    pub at: Option<(u64, Phase)>,
+    pub at: Option<Place>,
     /// Whether nothing comes after it in the operation but what is not looked at phase by phase.
     pub is_last: bool,
     /// Which conditions, each with what is to be told.
@@ -99,7 +113,7 @@ pub(in crate::driver) fn places(
         let hits: Vec<_> = hits.collect();
         let is_last = i + 1 == phases.len();
         if !hits.is_empty() {
-            found.push(Found { at: Some((trace.number, *phase)), is_last, hits });
+            found.push(Found { at: Some((trace.number, trace.pod_key(), *phase)), is_last, hits });
             last_phase = is_last.then_some(found.len() - 1);
         }
     }

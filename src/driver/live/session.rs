@@ -42,6 +42,8 @@ const REPORTS: usize = 4_096;
 const STRETCH: Duration = Duration::from_millis(8);
 /// The shortest time between two views.
 const VIEW_INTERVAL: Duration = Duration::from_millis(100);
+/// The same while something else than the live cluster is shown, and nothing happens.
+const ASIDE_INTERVAL: Duration = Duration::from_secs(1);
 /// So long the end of an election is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Series of Events are looked at so often.
@@ -261,7 +263,9 @@ impl Live {
             let has_work = self.has_work();
             let timeout = self.until_timeout();
             let view_due = is_dirty.then(|| VIEW_INTERVAL.saturating_sub(last_view.elapsed()));
-            let wait = [timeout, view_due, Some(EVENT_REFRESH)].into_iter().flatten().min();
+            // How far the cluster is ahead of what is shown grows by itself.
+            let aside_due = self.is_aside().then(|| ASIDE_INTERVAL.saturating_sub(last_view.elapsed()));
+            let wait = [timeout, view_due, aside_due, Some(EVENT_REFRESH)].into_iter().flatten().min();
             let wait = if has_work { Duration::ZERO } else { wait.unwrap_or(EVENT_REFRESH) };
             let mut has_command = false;
             tokio::select! {
@@ -316,6 +320,7 @@ impl Live {
                     self.runtime.spawn(async move { writer.refresh_events(now()).await });
                 }
             }
+            is_dirty |= self.is_aside() && last_view.elapsed() >= ASIDE_INTERVAL;
             if has_command || (is_dirty && last_view.elapsed() >= VIEW_INTERVAL) {
                 last_view = Instant::now();
                 is_dirty = false;
