@@ -14,7 +14,7 @@ use super::sandbox::simulator::Simulator;
 use super::session::{NoticeLevel, RunState};
 use super::stepper::Stepper;
 use super::timeline::Timeline;
-use crate::api::{Str, Time};
+use crate::api::{Duration, Str, Time};
 use crate::scheduler::input::Input;
 
 /// The memory that the inputs of the past may take, as estimated: 128 MiB. Copies of the scheduler along the way have
@@ -24,6 +24,10 @@ pub const PAST_BYTES_MAX: usize = 128 << 20;
 const OBJECT_BYTES: usize = 2_500;
 /// Any other input.
 const INPUT_BYTES: usize = 250;
+
+/// So far back the last minutes go, and over so many stretches at the most.
+const LAST_SPAN: Duration = Duration::from_secs(10 * 60);
+const LAST_MAX: usize = 20_000;
 
 /// The way of the live cluster.
 pub(super) const LIVE: BranchId = BranchId(0);
@@ -112,6 +116,49 @@ impl Rewind {
     pub fn timeline_of_live(&mut self) -> (Arc<Timeline>, Moment) {
         let moment = self.moment();
         (self.timeline(), Moment { position: moment.end, ..moment })
+    }
+
+    /// A copy of the live scheduler as it is now, with where that is.
+    pub fn present_of_live(&self) -> Option<(usize, Simulator)> {
+        self.copy_of_live(self.history.end_of(LIVE))
+    }
+
+    /// The same as it was some minutes ago, as far as that is kept.
+    pub fn last_minutes_of_live(&self) -> Option<(usize, Simulator)> {
+        let now = self.now_of_live();
+        let end = self.history.end_of(LIVE);
+        let first = self.history.first_of(LIVE).max(end.saturating_sub(LAST_MAX));
+        let is_recent = |position: &usize| {
+            let entry = self.history.entry_in(LIVE, *position);
+            entry.is_some_and(|entry| now.saturating_since(entry.fact.at) <= LAST_SPAN)
+        };
+        let begin = (first..end).rev().take_while(is_recent).last().unwrap_or(end);
+        self.copy_of_live(begin)
+    }
+
+    fn copy_of_live(&self, wanted: usize) -> Option<(usize, Simulator)> {
+        let (mut position, mut copy) = self.history.copy_before(LIVE, wanted)?;
+        while position < wanted {
+            self.history.redo(&mut copy, LIVE, position)?;
+            position += 1;
+        }
+        Some((position, copy))
+    }
+
+    /// When something has happened to the live scheduler last.
+    pub fn now_of_live(&self) -> Time {
+        let last = self.history.end_of(LIVE).checked_sub(1);
+        let last = last.and_then(|last| self.history.entry_in(LIVE, last));
+        last.map_or(self.simulator().start(), |entry| entry.fact.at)
+    }
+
+    /// What the live scheduler was told from a position on.
+    pub fn chunks_of_live(&self, from: usize) -> impl Iterator<Item = &Arc<Chunk>> {
+        let entries = (from..self.history.end_of(LIVE)).filter_map(|at| self.history.entry_in(LIVE, at));
+        entries.filter_map(|entry| match &entry.op {
+            SimulatorOp::Recorded(chunk) => Some(chunk),
+            _ => None,
+        })
     }
 
     /// Whether this is the present moment of the live session.

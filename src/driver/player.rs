@@ -182,6 +182,9 @@ impl Stepper {
             let said = format!("the replay differs: {divergence}");
             return self.say(NoticeLevel::Error, said);
         }
+        if self.rewind.is_live() {
+            return self.say(NoticeLevel::Info, "this is the live cluster as it is now");
+        }
         let how = match self.rewind.ending() {
             Some(Ending::Complete(why)) if !why.is_empty() => format!(" ({why})"),
             Some(Ending::Cut(how) | Ending::Damaged(how)) => format!(" ({how})"),

@@ -1,5 +1,7 @@
 //! The past of a live session, without a cluster: what the watches would report is told to the engine.
 
+#![expect(clippy::disallowed_methods, reason = "what another thread does is waited for")]
+
 use std::time::{Duration, Instant};
 
 use schedscope::api::objects::Pod;
@@ -294,4 +296,40 @@ fn an_object_of_the_live_cluster_leads_back_to_its_last_change() {
     let is_there = |object: &Object| object.key() == key;
     assert!(cluster.engine.informers().objects().iter().any(|object| is_there(&object)));
     assert!(shown.moment.is_past());
+}
+
+#[test]
+fn of_a_live_session_that_is_too_long_a_scheduler_beside_it_is_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut cluster = Cluster::new(&(node("a", "4") + &node("b", "4") + &pod("big", "64", "", "")), 100_000);
+    for i in 0..60 {
+        let name = format!("pod-{i}");
+        cluster.create(&pod(&name, "1", "", ""));
+        cluster.step();
+        cluster.bind(&name, if i % 2 == 0 { "a" } else { "b" });
+        cluster.report(Kind::Pod, Report::Deleted(NamespacedName::new("default", &*name)));
+    }
+    let path = |name: &str| folder.path().join(name);
+    cluster.past.record_live(RecordTo::File(path("last.rec")), true);
+    let past = cluster.seen();
+    assert!(said(&past).starts_with("saved the last "), "{}", said(&past));
+    assert!(past.is_at_live && past.recorder.is_none());
+    cluster.past.record_live(RecordTo::File(path("on.rec")), false);
+    let past = cluster.seen();
+    assert!(said(&past).contains("begun anew beside the live one"), "{}", said(&past));
+    assert!(past.recorder.is_some());
+    let live = cluster.engine.scheduler().digest();
+    cluster.create(&pod("late", "1", "", ""));
+    cluster.step();
+    cluster.bind("late", "b");
+    assert_ne!(cluster.engine.scheduler().digest(), live);
+    cluster.past.stop_recording_live();
+    let past = cluster.seen();
+    assert!(said(&past).starts_with("recorded "), "{}", said(&past));
+    for name in ["last.rec", "on.rec"] {
+        let (report, outcome) = checked(&std::fs::read(path(name)).unwrap());
+        assert!(outcome.is_ok() && report.end.is_some(), "{name}: {outcome:?} {report:?}");
+    }
+    let text = std::fs::read_to_string(path("on.rec")).unwrap();
+    assert!(text.contains("late") && text.contains("begun anew beside the live one"), "it went on");
 }

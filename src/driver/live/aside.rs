@@ -27,14 +27,14 @@ impl Live {
         let is_fork = is_aside && self.past_view().is_some_and(|past| past.is_fork && !past.is_at_live);
         match command {
             Tell::Quit | Tell::Live(_) => Some(command),
-            Tell::ToEnd if is_aside && !is_fork => self.to_live(),
-            Tell::ToBranch(0) if is_aside => self.to_live(),
+            Tell::ToEnd if is_aside && !is_fork => self.show_live(),
+            Tell::ToBranch(0) if is_aside => self.show_live(),
             Tell::ToEnd | Tell::ToBranch(0) if !is_aside => {
                 self.say(NoticeLevel::Info, "this is the live cluster as it is now");
                 None
             }
             Tell::Debug(DebugCommand::RunTo(_)) if !is_aside => self.debug(command),
-            Tell::Debug(DebugCommand::RunBackTo(_) | DebugCommand::RunTo(_)) => self.to_past(command),
+            Tell::Debug(DebugCommand::RunBackTo(_) | DebugCommand::RunTo(_)) => self.pass_to_past(command),
             Tell::Debug(_) => self.debug(command),
             Tell::Record(_) | Tell::StopRecording | Tell::SaveLast(_) if !is_fork => Some(command),
             Tell::Back(_)
@@ -43,8 +43,8 @@ impl Live {
             | Tell::Seek(_)
             | Tell::SeekAgain { .. }
             | Tell::Fork
-            | Tell::Compare(..) => self.to_past(command),
-            command if is_aside => self.to_past(command),
+            | Tell::Compare(..) => self.pass_to_past(command),
+            command if is_aside => self.pass_to_past(command),
             command => Some(command),
         }
     }
@@ -59,7 +59,7 @@ impl Live {
         self.past.as_ref().filter(|past| past.is_alive()).map(|past| Arc::clone(&past.views.borrow()))
     }
 
-    fn to_past(&mut self, command: SessionCommand) -> Option<SessionCommand> {
+    fn pass_to_past(&mut self, command: SessionCommand) -> Option<SessionCommand> {
         let is_kept = self.past.as_mut().is_some_and(|past| past.command(command));
         if !is_kept {
             self.say(NoticeLevel::Error, "nothing is kept of the past of this session");
@@ -67,7 +67,7 @@ impl Live {
         None
     }
 
-    fn to_live(&mut self) -> Option<SessionCommand> {
+    fn show_live(&mut self) -> Option<SessionCommand> {
         if let Some(past) = &mut self.past {
             past.go_to_live();
         }
@@ -164,6 +164,9 @@ impl Live {
 
     /// How the recording goes, if one is being made.
     pub(super) fn recorder_view(&self) -> Option<RecorderView> {
+        if let Some(recorder) = self.past_view().and_then(|past| past.recorder.clone()) {
+            return Some(recorder);
+        }
         let (stats, failure) = self.engine.recording_state()?;
         let begun = self.desk.as_ref().and_then(Desk::file).cloned();
         let file = begun.unwrap_or_else(|| self.recording_file.clone());
@@ -172,8 +175,11 @@ impl Live {
 
     /// Records the session from its start on.
     pub(super) fn record(&mut self, to: &RecordTo) {
-        if self.engine.recording_state().is_some() {
+        if self.recorder_view().is_some() {
             return self.say(NoticeLevel::Info, "this session is being recorded: :record stop ends that");
+        }
+        if self.is_too_long() {
+            return self.past.as_mut().map_or((), |past| past.record_live(to.clone(), false));
         }
         let begun = self.with_new_file(to, |tap, new, _| tap.begin(new).map_err(|error| error.to_string()));
         match begun {
@@ -189,6 +195,9 @@ impl Live {
 
     /// Ends the recording.
     pub(super) fn stop_recording(&mut self, reason: &str) {
+        if self.past_view().is_some_and(|past| past.recorder.is_some()) {
+            return self.past.as_mut().map_or((), |past| past.stop_recording_live());
+        }
         if self.engine.recording_state().is_none() {
             return self.say(NoticeLevel::Info, "this session is not being recorded");
         }
@@ -208,6 +217,9 @@ impl Live {
 
     /// Saves what has happened up to now.
     pub(super) fn save_last(&mut self, to: &RecordTo) {
+        if self.is_too_long() {
+            return self.past.as_mut().map_or((), |past| past.record_live(to.clone(), true));
+        }
         let saved = self.with_new_file(to, |tap, new, scheduler| {
             let behind = tap.inputs();
             tap.save(new, behind, scheduler, "saved from the session").map_err(|error| error.to_string())
@@ -220,6 +232,12 @@ impl Live {
             Ok(said) => self.say(NoticeLevel::Info, said),
             Err(said) => self.say(NoticeLevel::Error, said),
         }
+    }
+
+    /// Whether more has happened than is kept from the start on.
+    fn is_too_long(&mut self) -> bool {
+        self.past.as_ref().is_some_and(Past::is_alive)
+            && self.engine.tap().is_some_and(|(tap, _)| !tap.is_whole())
     }
 
     fn with_new_file(

@@ -17,5 +17,6 @@ pub mod observer;
 pub mod past;
 pub mod requests;
 pub mod session;
+mod shadow;
 pub mod view;
 pub mod writer;

@@ -13,6 +13,7 @@ use std::time::{Duration as Elapsed, Instant};
 
 use tokio::sync::watch;
 
+use crate::api::time::human_duration;
 use crate::api::{Duration, Str, Time};
 use crate::driver::branches::{BranchComparison, BranchView};
 use crate::driver::breakpoints::DebugCommand;
@@ -23,14 +24,17 @@ use crate::driver::rewind::{Moment, Rewind};
 use crate::driver::sandbox::ops::SimulatorFact;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::driver::session::{
-    Notice, NoticeLevel, RunState, SessionCommand, SessionView, panic_text, session_view, tell_of_deeds,
+    Notice, NoticeLevel, RecordTo, RecorderView, RunState, SessionCommand, SessionView, panic_text,
+    session_view, tell_of_deeds,
 };
 use crate::driver::stepper::Stepper;
 use crate::driver::timeline::Timeline;
+use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
 use crate::scheduler::Scheduler;
 
 use super::keeper::Keeper;
+use super::shadow::Shadow;
 
 /// The shortest time between two views of something that moves.
 const VIEW_INTERVAL: Elapsed = Elapsed::from_millis(33);
@@ -66,6 +70,15 @@ pub enum Word {
     Breaks(DebugCommand),
     /// A person goes back to the live cluster.
     ToLive,
+    /// The live session, of which too much has happened, is recorded from here on, or its last minutes are saved.
+    RecordLive {
+        /// Where to.
+        to: RecordTo,
+        /// Whether it is the last minutes alone.
+        is_last: bool,
+    },
+    /// That recording ends.
+    StopRecordingLive,
     /// The session ends.
     End,
 }
@@ -93,6 +106,8 @@ pub struct PastView {
     pub comparison: Option<(u64, Arc<BranchComparison>)>,
     /// The last answer to a command.
     pub notice: Option<Notice>,
+    /// How the recording of the live session goes that is made here, if one is.
+    pub recorder: Option<RecorderView>,
     /// Copies of the scheduler along the way, and about how many bytes they take.
     pub checkpoints: (usize, usize),
 }
@@ -143,7 +158,7 @@ impl Past {
             stepper.set_desk(desk);
         }
         let (words, heard) = channel();
-        let mut thread = Thread { stepper, source, is_at_live: true, n_done: 0, view: None };
+        let mut thread = Thread { stepper, source, is_at_live: true, n_done: 0, view: None, shadow: None };
         let (views, receiver) = watch::channel(Arc::new(thread.past_view()));
         let handle = std::thread::Builder::new().name("past".to_owned()).spawn(move || {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| thread.run(&heard, &views))) {
@@ -173,6 +188,20 @@ impl Past {
         let _ = self.words.send(Word::Breaks(command));
     }
 
+    /// Records the live session, of which too much has happened to be recorded from its start: from here on, or its last
+    /// minutes.
+    pub fn record_live(&mut self, to: RecordTo, is_last: bool) {
+        self.n_sent += 1;
+        // Where the past is no longer kept that was told.
+        let _ = self.words.send(Word::RecordLive { to, is_last });
+    }
+
+    /// Ends that recording.
+    pub fn stop_recording_live(&mut self) {
+        self.n_sent += 1;
+        let _ = self.words.send(Word::StopRecordingLive);
+    }
+
     /// Whether the past is still kept. Where it is not, that was told.
     pub fn is_alive(&self) -> bool {
         self.views.has_changed().is_ok()
@@ -199,6 +228,7 @@ struct Thread {
     is_at_live: bool,
     n_done: u64,
     view: Option<Arc<SessionView>>,
+    shadow: Option<Shadow>,
 }
 
 impl Thread {
@@ -265,6 +295,9 @@ impl Thread {
     fn take(&mut self, word: Word) -> bool {
         match word {
             Word::Heard(chunk, fact) => {
+                if let Some(shadow) = &mut self.shadow {
+                    shadow.take(&chunk);
+                }
                 if self.stepper.rewind.hear(chunk, *fact) && !self.is_at_live {
                     let said =
                         "this is the oldest moment of the cluster that is kept; what was shown is forgotten";
@@ -290,9 +323,68 @@ impl Thread {
                 self.n_done += 1;
                 self.arrive_at_live();
             }
-            Word::End => return false,
+            Word::RecordLive { to, is_last } => {
+                self.n_done += 1;
+                match self.record_live(&to, is_last) {
+                    Ok(said) => self.stepper.say(NoticeLevel::Warning, said),
+                    Err(said) => self.stepper.say(NoticeLevel::Error, said),
+                }
+            }
+            Word::StopRecordingLive => {
+                self.n_done += 1;
+                self.stop_recording_live("recording was stopped");
+            }
+            Word::End => {
+                self.stop_recording_live("the session was closed");
+                return false;
+            }
         }
         true
+    }
+
+    /// The answer is what was done.
+    fn record_live(&mut self, to: &RecordTo, is_last: bool) -> Result<String, String> {
+        let Some(desk) = &self.stepper.desk else { return Err("this session cannot be recorded".to_owned()) };
+        let rewind = &self.stepper.rewind;
+        let (begin, known) = if is_last { rewind.last_minutes_of_live() } else { rewind.present_of_live() }
+            .ok_or("nothing is kept of the last minutes")?;
+        let source = format!("{} (begun anew)", desk.header().source);
+        let header = Header { start: known.now(), source, ..desk.header().clone() };
+        let scheduler = header.scheduler(&in_tree_registry(), false).map_err(|error| error.to_string())?;
+        let path = desk.path(to);
+        let made = desk.create(&path, &header).map_err(|error| error.to_string())?;
+        let file: Str = path.to_string_lossy().as_ref().into();
+        let mut shadow = Shadow::begin(scheduler, known.scheduler(), known.now(), made, file);
+        if !is_last {
+            let said = format!(
+                "recording to {} from here on: more has happened than is kept, so it is of a scheduler begun anew beside \
+                 the live one and told the same",
+                shadow.file()
+            );
+            self.shadow = Some(shadow);
+            return Ok(said);
+        }
+        for chunk in rewind.chunks_of_live(begin) {
+            shadow.take(chunk);
+        }
+        let (file, attempts) = (shadow.file().clone(), shadow.attempts());
+        let span = human_duration(rewind.now_of_live().saturating_since(known.now()));
+        let stats = shadow.finish("saved from the session").map_err(|error| format!("{file}: {error}"))?;
+        Ok(format!(
+            "saved the last {span} as a run of a scheduler begun anew, {attempts} attempts, {} inputs, to {file}",
+            stats.inputs
+        ))
+    }
+
+    fn stop_recording_live(&mut self, reason: &str) {
+        let Some(shadow) = self.shadow.take() else { return };
+        let file = shadow.file().clone();
+        match shadow.finish(reason) {
+            Ok(stats) => {
+                self.stepper.say(NoticeLevel::Info, format!("recorded {} inputs to {file}", stats.inputs));
+            }
+            Err(error) => self.stepper.say(NoticeLevel::Error, format!("{file}: {error}")),
+        }
     }
 
     /// At the end of its past is the live cluster itself.
@@ -327,6 +419,7 @@ impl Thread {
             branches: self.stepper.branch_views(),
             comparison: self.stepper.comparison().cloned(),
             notice: self.stepper.notice().cloned(),
+            recorder: self.shadow.as_ref().map(Shadow::view),
             checkpoints: self.stepper.rewind.checkpoints(),
         }
     }
