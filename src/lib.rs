@@ -66,6 +66,9 @@
 //!     changes the one that it left: `scheduler::branches::two_branches_are_told_apart_pod_by_pod_and_neither_changes`.
 //! 13. What the scheduler does not read never reaches a recording: `recordings::privacy`. No name of a cluster is left
 //!     in a redacted one, and it decides the same: `recordings::leaks`, `recordings::redaction`.
+//! 14. What is done in the past of a live session, or in a fork of it, reaches neither the cluster nor the live scheduler:
+//!     `recordings::live_past::a_fork_is_a_paused_sandbox_with_its_own_cluster`,
+//!     `cluster::past::a_fork_of_a_live_cluster_is_edited_and_the_cluster_does_not_change`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;
