@@ -103,11 +103,11 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
         if let Some(aside) = view.aside {
             let text = match aside {
                 Aside::Past { ahead } => {
-                    format!("the cluster is {} ahead", human_duration(whole_secs(ahead)))
+                    format!("{} behind", human_duration(whole_secs(ahead)))
                 }
                 Aside::Fork => "a sandbox".to_owned(),
             };
-            segments.insert(3, Segment { rank: 1, line: Line::styled(text, style(Role::Warning)) });
+            segments.insert(3, Segment { rank: 0, line: Line::styled(text, style(Role::Warning)) });
         } else if let Some(rate) = live.rate {
             let n: u64 = live.counts.iter().map(|(_, n)| n).sum();
             segments.push(labeled(3, "agree", &format!("{rate:.1} % of {n}"), cx));
