@@ -339,6 +339,9 @@ pub struct ReplayArgs {
     /// The recording: a file, or the name of one that comes with the program; without it those are listed
     #[arg(value_name = "FILE|NAME")]
     pub file: Option<PathBuf>,
+    /// What other modes have and a replay has not: it is there to say so.
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub record: Option<PathBuf>,
     /// How the console looks.
     #[command(flatten)]
     pub console: ConsoleArgs,

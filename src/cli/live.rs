@@ -15,12 +15,13 @@ use super::setup::{self, Purpose, Recording};
 use super::{config, console, exit};
 use crate::api::Kind;
 use crate::config::{Gate, SchedulerConfig};
+use crate::driver::desk::Desk;
 use crate::driver::extender::HttpTransport;
 use crate::driver::live::connect::{self, Connection};
 use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
 use crate::driver::live::lease::ElectionOptions;
-use crate::driver::live::session::{LiveSetup, SessionThread, now as live_now, spawn};
+use crate::driver::live::session::{LiveSetup, SessionThread, now as live_now, spawn, spawn_with_past};
 use crate::driver::session::{SessionCommand, SessionHandle, SessionView};
 use crate::framework::Framework;
 use crate::framework::extender::Extender;
@@ -46,7 +47,7 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     let connection = connection(&args.connection);
     let setup = runtime.block_on(prepare(args, &connection, &configuration))?;
     if let Some(output) = args.output {
-        let (setup, client, recorder) = setup;
+        let (setup, client, recorder, _) = setup;
         let (session, thread) = spawn(setup, &client, runtime).context("starting the session")?;
         let code = print(session, output);
         wait_for(thread)?;
@@ -56,11 +57,11 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     }
     tui::check(options.is_plain).map_err(|error| console::explain(&error))?;
     console::start_log(&args.console, &options.log)?;
-    let (setup, client, recorder) = setup;
+    let (setup, client, recorder, desk) = setup;
     if setup.target.is_insecure {
         tracing::warn!(target: "live", "the server's certificate is not looked at");
     }
-    let (session, thread) = spawn(setup, &client, runtime).context("starting the session")?;
+    let (session, thread) = spawn_with_past(setup, &client, runtime, desk).context("starting the session")?;
     let reason = tui::run(session, options).map_err(|error| console::explain(&error));
     wait_for(thread)?;
     recorder.map(Recording::finish).transpose()?;
@@ -164,7 +165,7 @@ async fn prepare(
     args: &LiveArgs,
     connection: &Connection,
     configuration: &SchedulerConfig,
-) -> anyhow::Result<(LiveSetup, kube::Client, Option<Recording>)> {
+) -> anyhow::Result<(LiveSetup, kube::Client, Option<Recording>, Desk)> {
     let (config, target) = connect::configure(connection).await?;
     let client = connect::client(config)?;
     connect::greet(&client, &target).await?;
@@ -178,6 +179,8 @@ async fn prepare(
         Engine::new(profiles(configuration)?, profiles(configuration)?, options, &kinds, Mode::Observe)
             .context("building the scheduler")?
             .recorded(tap);
+    let header = header.context("the past of the session cannot be kept")?;
+    let desk = Desk::new(header, setup::slim(&args.record), args.record.file.as_deref());
     let recording_file = args.record.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let setup = LiveSetup {
         engine,
@@ -192,7 +195,7 @@ async fn prepare(
         is_armed: args.operate,
         recording_file: recording_file.into(),
     };
-    Ok((setup, client, recorder))
+    Ok((setup, client, recorder, desk.nameless(args.record.redact)))
 }
 
 /// How it is made sure that no other instance writes; absent with `--leader-elect=false`.

@@ -63,6 +63,13 @@ impl Recorded {
 
 /// Opens the console on a recording, or compares it. The answer is the exit code.
 pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<u8> {
+    if args.record.is_some() {
+        tell(
+            "--record: a replay is a recording already; what goes on from it is recorded in the console, with :record \
+             after :leave or a change",
+        );
+        return Ok(exit::WRONG);
+    }
     let Some(file) = &args.file else {
         print(&list())?;
         return Ok(exit::OK);

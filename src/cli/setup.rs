@@ -189,7 +189,7 @@ pub(super) fn start_recording(
 }
 
 /// What is kept of objects.
-fn slim(args: &RecordArgs) -> Slim {
+pub(super) fn slim(args: &RecordArgs) -> Slim {
     Slim { kept_annotations: args.annotations.iter().cloned().collect() }
 }
 

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::history::{BranchId, History};
+use super::phases::{each_attempt, in_phases};
 use super::sandbox::ops::SimulatorOp;
 use super::sandbox::simulator::Simulator;
 use super::session::Edit;
@@ -136,7 +137,8 @@ pub(super) fn views(history: &History<Simulator>) -> Vec<BranchView> {
 fn change_text(op: &SimulatorOp) -> String {
     match op {
         SimulatorOp::Recorded(_) => "went on as recorded".to_owned(),
-        SimulatorOp::Leave => "left the recording".to_owned(),
+        SimulatorOp::Leave(_) => "went on by itself".to_owned(),
+        SimulatorOp::Anew(_) => "began the scheduler anew".to_owned(),
         SimulatorOp::StepPhase => "stepped by phases".to_owned(),
         SimulatorOp::StepCycle => "made an attempt".to_owned(),
         SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => "let time go on".to_owned(),
@@ -235,7 +237,7 @@ impl Way {
             let node = trace.selection.as_ref().map(|selection| selection.host.clone());
             let known = attempts.entry(trace.pod_key()).or_default();
             match known.last_mut() {
-                Some(last) if last.0 == trace.number => last.1 = node,
+                Some(last) if last.0 == trace.number => last.1 = node.or_else(|| last.1.take()),
                 _ => known.push((trace.number, node)),
             }
             true
@@ -270,29 +272,40 @@ fn walk(
     let (start, mut copy) = history.copy_before(branch, from)?;
     copy.scheduler_mut().set_tracing(true);
     let mut position = start;
-    while let Some(entry) = history.redo(&mut copy, branch, position) {
+    loop {
+        let next = history.entry_in(branch, position).filter(|_| position >= from);
+        let in_phases = next.and_then(|entry| in_phases(&copy, entry));
+        let n_before = copy.scheduler().counts().cycles;
+        let Some(entry) = history.redo(&mut copy, branch, position) else { break };
         let is_step = entry.op.is_step();
         position += 1;
-        if position > from
-            && is_step
-            && let Some(trace) = copy.scheduler().newest_trace()
-            && !see(trace)
-        {
+        if position <= from || !is_step {
+            continue;
+        }
+        // Members of a pod group are tried in one go.
+        let goes_on = match in_phases.filter(|_| copy.scheduler().counts().cycles > n_before + 1) {
+            Some(mut alone) => each_attempt(&mut alone, &mut see),
+            None => copy.scheduler().newest_trace().is_none_or(&mut see),
+        };
+        if !goes_on {
             return Some((copy, 0));
         }
     }
     // What comes after a recording is up to a sandbox.
     copy.leave_recording();
+    let has_groups = !copy.scheduler().objects().pod_groups.is_empty();
     let mut beyond = 0;
     while beyond < ATTEMPTS_MAX {
-        if copy.step_cycle() {
+        let goes_on = if copy.can_step() && has_groups {
             beyond += 1;
-            if let Some(trace) = copy.scheduler().newest_trace()
-                && !see(trace)
-            {
-                break;
-            }
-        } else if copy.is_at_rest() || !copy.go_to_next_timeout() {
+            each_attempt(&mut copy, &mut see)
+        } else if copy.step_cycle() {
+            beyond += 1;
+            copy.scheduler().newest_trace().is_none_or(&mut see)
+        } else {
+            !copy.is_at_rest() && copy.go_to_next_timeout()
+        };
+        if !goes_on {
             break;
         }
     }
@@ -307,19 +320,31 @@ fn explain(
     side: usize,
     differences: &mut [Difference],
 ) {
-    let mut wanted: BTreeMap<u64, usize> = differences
+    // The members of a pod group share the number of their attempt.
+    let mut wanted: BTreeMap<(u64, NamespacedName), usize> = differences
         .iter()
         .enumerate()
-        .filter_map(|(index, difference)| Some((difference.decided.get(side)?.as_ref()?.cycle, index)))
+        .filter_map(|(index, difference)| {
+            let cycle = difference.decided.get(side)?.as_ref()?.cycle;
+            Some(((cycle, difference.pod.clone()), index))
+        })
         .take(EXPLAINED_MAX)
         .collect();
     if wanted.is_empty() {
         return;
     }
     walk(history, branch, from, |trace| {
-        if let Some(index) = wanted.remove(&trace.number)
+        let key = (trace.number, trace.pod_key());
+        let host = trace.selection.as_ref().map(|selection| &selection.host);
+        if let Some(index) = wanted.get(&key).copied()
             && let Some(difference) = differences.get_mut(index)
+            && difference
+                .decided
+                .get(side)
+                .and_then(Option::as_ref)
+                .is_some_and(|it| it.node.as_ref() == host)
         {
+            wanted.remove(&key);
             let node = |side: usize| {
                 let decided = difference.decided.get(side).and_then(Option::as_ref);
                 let chosen = decided.and_then(|decided| decided.node.clone());

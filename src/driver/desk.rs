@@ -35,6 +35,28 @@ impl Desk {
         self
     }
 
+    /// One for another session that is recorded in the same way.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        let (header, slim, is_nameless) = (self.header.clone(), self.slim.clone(), self.is_nameless);
+        Self { header, slim, file: None, recorder: None, is_nameless }
+    }
+
+    /// The file that is being written.
+    pub(super) const fn file(&self) -> Option<&Str> {
+        self.file.as_ref()
+    }
+
+    /// A recording was begun from within.
+    pub(super) fn has_begun(&mut self, file: Str, recorder: Recorder) {
+        (self.file, self.recorder) = (Some(file), Some(recorder));
+    }
+
+    /// It has ended: the file, and its recorder if it was begun from within.
+    pub(super) fn take(&mut self) -> (Option<Str>, Option<Recorder>) {
+        (self.file.take(), self.recorder.take())
+    }
+
     /// The first line of recordings.
     pub(super) const fn header(&self) -> &Header {
         &self.header
@@ -69,13 +91,14 @@ impl Desk {
     }
 }
 
-fn name(path: &Path) -> Str {
+pub(super) fn name(path: &Path) -> Str {
     Str::from(path.to_string_lossy().as_ref())
 }
 
 impl Stepper {
     /// Lets the session be recorded.
     pub fn set_desk(&mut self, desk: Desk) {
+        self.rewind.let_record(desk.header());
         self.desk = Some(desk);
     }
 
@@ -86,15 +109,13 @@ impl Stepper {
         Some(RecorderView { file, stats, failure: failure.map(Str::from) })
     }
 
-    /// Begins a recording.
-    ///
-    /// What is no longer kept is no beginning: nothing is made then.
+    /// Begins a recording. What is no longer kept is no beginning: then the scheduler is begun anew.
     pub(super) fn record(&mut self, to: &RecordTo) {
         if self.simulator().recording_state().is_some() {
             return self.say(NoticeLevel::Info, "this session is being recorded: :record stop ends that");
         }
         if self.rewind.machine().has_tap() && !self.rewind.machine().is_kept_whole() {
-            return self.say(NoticeLevel::Error, super::tap::TooLong.to_string());
+            return self.record_anew(to);
         }
         let outcome = self.with_new_file(to, |stepper, tap| {
             stepper.rewind.machine_mut().begin_recording(tap).map_err(|error| error.to_string())
@@ -103,7 +124,7 @@ impl Stepper {
             Ok((path, recorder)) => {
                 let file = name(&path);
                 if let Some(desk) = &mut self.desk {
-                    (desk.file, desk.recorder) = (Some(file.clone()), Some(recorder));
+                    desk.has_begun(file.clone(), recorder);
                 }
                 self.say(NoticeLevel::Info, format!("recording to {file}, from the session's start on"));
             }
@@ -117,10 +138,7 @@ impl Stepper {
             return self.say(NoticeLevel::Info, "this session is not being recorded");
         }
         self.rewind.machine_mut().stop_recording("recording was stopped");
-        let (file, recorder) = match &mut self.desk {
-            Some(desk) => (desk.file.take(), desk.recorder.take()),
-            None => (None, None),
-        };
+        let (file, recorder) = self.desk.as_mut().map(Desk::take).unwrap_or_default();
         let file = file.unwrap_or_default();
         match recorder.map(Recorder::finish) {
             Some(Err(error)) => self.say(NoticeLevel::Error, format!("{file}: {error}")),
@@ -159,11 +177,13 @@ impl Stepper {
         begin: impl FnOnce(&mut Self, super::recorder::RecordingTap) -> Result<(), String>,
     ) -> Result<(PathBuf, Recorder), String> {
         if !self.rewind.machine().has_tap() {
-            return Err("a recording that is played is not recorded again".to_owned());
+            let said = "a recording that is played is not recorded again; what goes on from it is, after :leave or a change";
+            return Err(said.to_owned());
         }
         let Some(desk) = &self.desk else { return Err("this session cannot be recorded".to_owned()) };
         let path = desk.path(to);
-        let (recorder, tap) = desk.create(&path, &desk.header).map_err(|error| error.to_string())?;
+        let header = self.rewind.machine().tap_header().unwrap_or_else(|| desk.header.clone());
+        let (recorder, tap) = desk.create(&path, &header).map_err(|error| error.to_string())?;
         begin(self, tap)?;
         Ok((path, recorder))
     }

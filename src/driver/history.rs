@@ -140,8 +140,6 @@ pub struct History<M: Machine> {
     branch: BranchId,
     /// How many operations lie before the present moment.
     position: usize,
-    /// The first position that can be gone to.
-    start: usize,
     checkpoints: BTreeMap<(BranchId, usize), Checkpoint<M>>,
     checkpoint_bytes: usize,
     /// What has been done since the last checkpoint has cost so much.
@@ -161,7 +159,6 @@ impl<M: Machine> History<M> {
             branches: vec![root],
             branch,
             position: 0,
-            start: 0,
             checkpoints: BTreeMap::new(),
             checkpoint_bytes: 0,
             cost: Elapsed::ZERO,
@@ -215,7 +212,13 @@ impl<M: Machine> History<M> {
 
     /// The first position that can still be gone to.
     pub fn start(&self) -> usize {
-        self.start
+        self.start_of(self.branch)
+    }
+
+    /// The same on the way to another branch.
+    fn start_of(&self, branch: BranchId) -> usize {
+        let root = self.owner(branch, 0).and_then(|root| self.branches.get(root.0));
+        root.map_or(0, |root| root.first)
     }
 
     /// The branch of the present moment.
@@ -285,7 +288,7 @@ impl<M: Machine> History<M> {
     /// Whether a position of a branch is one of the present way, too.
     pub fn is_on_way(&self, branch: BranchId, position: usize) -> bool {
         // At the place where a branch is left both are the same moment.
-        let at = position.saturating_sub(1).max(self.start);
+        let at = position.saturating_sub(1).max(self.start());
         match position {
             0 => self.owner(self.branch, 0) == self.owner(branch, 0),
             _ => {
@@ -338,7 +341,7 @@ impl<M: Machine> History<M> {
         let Some(found) = self.branches.get(branch.0).filter(|branch| !branch.is_forgotten) else {
             return false;
         };
-        if position > found.end() || position < self.start() {
+        if position > found.end() || position < self.start_of(branch) {
             return false;
         }
         let lean_to = self.lean_to(branch, position);
@@ -370,10 +373,11 @@ impl<M: Machine> History<M> {
 
     /// The position from which on operations are done in full, so that a person sees at `position` what there is to see.
     fn lean_to(&self, branch: BranchId, position: usize) -> usize {
-        let first = position.saturating_sub(SEEN_OPS_MAX).max(self.start);
+        let start = self.start_of(branch);
+        let first = position.saturating_sub(SEEN_OPS_MAX).max(start);
         let is_seen = |at: &usize| self.entry_of(branch, *at).is_some_and(|entry| M::is_seen(&entry.op));
         let seen = (first..position).rev().find(is_seen).unwrap_or(position);
-        seen.saturating_sub(SEEN_OPS).max(self.start)
+        seen.saturating_sub(SEEN_OPS).max(start)
     }
 
     /// What is kept about an operation of a way that is given was found out.
@@ -387,7 +391,7 @@ impl<M: Machine> History<M> {
     /// the copy before.
     pub fn take_checkpoint(&mut self, branch: BranchId, position: usize, machine: M, cost: Elapsed) {
         let is_kept = self.branches.get(branch.0).is_some_and(|branch| !branch.is_forgotten);
-        if is_kept && position >= self.start {
+        if is_kept && position >= self.start_of(branch) {
             self.keep(branch, position, machine, cost);
         }
     }
@@ -423,7 +427,7 @@ impl<M: Machine> History<M> {
 
     /// A copy of the machine at the last checkpoint at or before a moment of a branch, and where that is.
     pub fn copy_before(&self, branch: BranchId, position: usize) -> Option<(usize, M)> {
-        if position < self.start() || position > self.branches.get(branch.0)?.end() {
+        if position < self.start_of(branch) || position > self.branches.get(branch.0)?.end() {
             return None;
         }
         let (owner, from) = self.nearest_checkpoint(branch, position)?;
@@ -505,22 +509,25 @@ impl<M: Machine> History<M> {
     fn thin_out(&mut self) -> bool {
         let keys: Vec<(BranchId, usize, Elapsed)> =
             self.checkpoints.iter().map(|((branch, at), copy)| (*branch, *at, copy.cost)).collect();
-        let ways = keys.iter().enumerate().filter(|(_, (_, at, _))| *at != self.start).map(|(i, this)| {
-            let next = keys.get(i + 1).filter(|next| next.0 == this.0);
-            // Behind the last one nothing was measured; its own way tells enough.
-            let cost = this.2 + next.map_or(this.2, |next| next.2);
-            let is_given = self.branches.get(this.0.0).is_some_and(|branch| branch.is_given);
-            let way = if is_given {
-                // Operations are counted, so that a machine that is busy elsewhere does not tear holes.
-                let before = i.checked_sub(1).and_then(|i| keys.get(i)).filter(|before| before.0 == this.0);
-                let before = before.map_or(0, |before| before.1);
-                (next.map_or(this.1 * 2 - before, |next| next.1) - before) as u128
-            } else {
-                let age = self.position.abs_diff(this.1) + 1;
-                cost.as_nanos() * u128::from(u32::MAX) / age as u128
-            };
-            (way, (this.0, this.1))
-        });
+        let ways = keys.iter().enumerate().filter(|(_, (id, at, _))| !self.is_beginning(*id, *at)).map(
+            |(i, this)| {
+                let next = keys.get(i + 1).filter(|next| next.0 == this.0);
+                // Behind the last one nothing was measured; its own way tells enough.
+                let cost = this.2 + next.map_or(this.2, |next| next.2);
+                let is_given = self.branches.get(this.0.0).is_some_and(|branch| branch.is_given);
+                let way = if is_given {
+                    // Operations are counted, so that a machine that is busy elsewhere does not tear holes.
+                    let before =
+                        i.checked_sub(1).and_then(|i| keys.get(i)).filter(|before| before.0 == this.0);
+                    let before = before.map_or(0, |before| before.1);
+                    (next.map_or(this.1 * 2 - before, |next| next.1) - before) as u128
+                } else {
+                    let age = self.position.abs_diff(this.1) + 1;
+                    cost.as_nanos() * u128::from(u32::MAX) / age as u128
+                };
+                (way, (this.0, this.1))
+            },
+        );
         let Some((_, least)) = ways.min() else { return false };
         self.drop_checkpoint(least);
         true
@@ -572,7 +579,7 @@ impl<M: Machine> History<M> {
     /// Forgets a tenth of what may be kept from the beginning of the present way, up to a checkpoint, and what left
     /// the way there.
     fn forget_the_beginning(&mut self) {
-        let wanted = self.start + self.limits.entries_max / 10;
+        let wanted = self.start() + self.limits.entries_max / 10;
         let way = self.way();
         let is_on_way = |(id, at): &(BranchId, usize)| {
             // Positions behind where the way leaves a branch are not on it.
@@ -599,7 +606,6 @@ impl<M: Machine> History<M> {
         for key in before {
             self.drop_checkpoint(key);
         }
-        self.start = first;
     }
 
     /// Forgets a branch, but not those that left it.
@@ -616,6 +622,7 @@ impl<M: Machine> History<M> {
     }
 }
 
+mod growing;
 #[cfg(test)]
 #[expect(clippy::expect_used, reason = "tests")]
 mod tests;

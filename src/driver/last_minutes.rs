@@ -6,13 +6,17 @@
 //! decisions and states: it is true of itself. How far it decided as the session did is compared attempt by attempt,
 //! told, and noted in the recording.
 
+use std::sync::{Arc, Mutex};
+
 use crate::api::time::human_duration;
 use crate::api::{Duration, NamespacedName, Str};
 use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
 
+use super::history::Entry;
+use super::sandbox::answers::{AnswerBook, AnswerCounts};
 use super::sandbox::ops::SimulatorOp;
-use super::sandbox::simulator::Simulator;
+use super::sandbox::simulator::{ExtenderTransport, Simulator};
 use super::session::RecordTo;
 use super::stepper::Stepper;
 
@@ -35,14 +39,17 @@ impl Stepper {
         };
         let header = Header { start: begin.now(), ..desk.header().clone() };
         let scheduler = header.scheduler(&in_tree_registry(), false).map_err(|error| error.to_string())?;
-        if !header.options().map_err(|error| error.to_string())?.extenders.is_empty() {
-            return Err("with extenders the last minutes cannot be made again: they would be called anew; \
-                        --record has no limit"
-                .to_owned());
-        }
         let path = desk.path(to);
         let (recorder, tap) = desk.create(&path, &header).map_err(|error| error.to_string())?;
-        let mut run = Simulator::begun_anew(scheduler, &begin, tap);
+        // What extenders have answered then they answer again: nobody is called.
+        let book = Arc::new(AnswerBook::default());
+        for entry in self.rewind.entries(self.rewind.start()..from) {
+            book.turn_to(entry.outside.answers());
+        }
+        let tap = (Arc::new(Mutex::new(tap)), true);
+        let transport: Arc<dyn ExtenderTransport> = Arc::<AnswerBook>::clone(&book);
+        book.turn_to(&[]);
+        let mut run = Simulator::begun_anew(scheduler, &begin, tap, transport, None);
         let calm = if begin.is_calm() {
             "nothing was on its way"
         } else {
@@ -55,7 +62,14 @@ impl Stepper {
              was then, when {calm}, and the same was done again. Backoffs, numbers of attempts, chance and what plugins \
              keep in memory were not carried over."
         ));
-        let outcome = self.do_again(&mut run, from);
+        let mut outcome = self.do_again(&mut run, from, &book);
+        let AnswerCounts { same, similar, unknown } = book.counts();
+        if same + similar + unknown > 0 {
+            outcome.push_str(&format!(
+                "; extenders were not called again: {same} requests got the answer of then, {similar} the last one about \
+                 the same pod, {unknown} none"
+            ));
+        }
         run.note(&outcome);
         run.finish_recording("saved from the session");
         let stats = recorder.finish().map_err(|error| format!("{}: {error}", path.display()))?;
@@ -80,10 +94,11 @@ impl Stepper {
     }
 
     /// Does with another sandbox what was done since a position, and tells how far it decided alike.
-    fn do_again(&self, run: &mut Simulator, from: usize) -> String {
+    fn do_again(&self, run: &mut Simulator, from: usize, book: &AnswerBook) -> String {
         let mut then: Vec<Attempt> = Vec::new();
         let mut now: Vec<Attempt> = Vec::new();
-        for (op, fact) in self.rewind.ops_from(from) {
+        for Entry { op, outside, fact } in self.rewind.entries(from..self.rewind.position()) {
+            book.turn_to(outside.answers());
             let n_outcomes = run.scheduler().n_outcomes();
             match op {
                 SimulatorOp::StepPhase => _ = run.step_phase(),
@@ -91,7 +106,7 @@ impl Stepper {
                 SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => run.advance_to(fact.at, |_| true),
                 // What could not be done then is not done now, or it is found out now.
                 SimulatorOp::Edit(edit) => _ = run.edit(edit),
-                SimulatorOp::Recorded(_) | SimulatorOp::Leave => {}
+                SimulatorOp::Recorded(_) | SimulatorOp::Leave(_) | SimulatorOp::Anew(_) => {}
             }
             then.extend(fact.attempt.as_ref().map(|attempt| (attempt.pod.clone(), attempt.host.clone())));
             let attempt = run.scheduler().last_attempt_after(n_outcomes);

@@ -287,6 +287,7 @@ impl Moment<'_> {
             branches: Arc::default(),
             comparison: None,
             live: None,
+            aside: None,
             notice: notice.map(|(number, text)| Notice { number, level: NoticeLevel::Info, text }),
             failure: None,
         }

@@ -116,7 +116,7 @@ impl Stepper {
         if !self.rewind.moment().is_recorded {
             return self.say(NoticeLevel::Info, "this is a sandbox already");
         }
-        self.rewind.apply(SimulatorOp::Leave);
+        self.rewind.apply(SimulatorOp::Leave(None));
         let branch = self.moment().branch;
         let said =
             format!("this is a sandbox now, as branch {branch}; the recording stays as it was (:branch 0)");
@@ -181,6 +181,9 @@ impl Stepper {
         if let Some(divergence) = self.rewind.divergence() {
             let said = format!("the replay differs: {divergence}");
             return self.say(NoticeLevel::Error, said);
+        }
+        if self.rewind.is_live() {
+            return self.say(NoticeLevel::Info, "this is the live cluster as it is now");
         }
         let how = match self.rewind.ending() {
             Some(Ending::Complete(why)) if !why.is_empty() => format!(" ({why})"),

@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use crate::api::{Kind, NamespacedName, Str, Time};
 use crate::framework::runtime::Registry;
-use crate::recording::{Divergence, HeaderError};
-use crate::scheduler::trace::Phase;
+use crate::recording::{Divergence, Header, HeaderError};
 
 use super::branches::{self, BranchComparison, BranchView};
-use super::breakpoints::look::{Before, places};
+use super::breakpoints::look::{Before, place_in, places};
 use super::breakpoints::{Condition, Hit};
+use super::growing::Growing;
 use super::history::{BranchId, Entry, History, HistoryLimits};
+use super::phases::{alone, in_phases, is_over, last_in_phases};
 use super::replay::scan::News;
 use super::replay::{Ending, Mark, RecordedSession};
 use super::sandbox::ops::{SimulatorFact, SimulatorOp, SimulatorSaid};
@@ -26,7 +27,7 @@ use super::timeline::{Counter, Timeline, TimelineMark};
 
 /// An attempt looked at from inside. The present position is before it.
 #[derive(Clone, Debug)]
-struct Inside {
+pub(super) struct Inside {
     simulator: Simulator,
     /// How many phases of it are done.
     n_phases: usize,
@@ -58,7 +59,7 @@ impl Moment {
 
 /// What is known of a recording that is gone through.
 #[derive(Clone, Debug)]
-struct Played {
+pub(super) struct Played {
     ending: Ending,
     /// Up to where each branch was looked through, and where each begins.
     known_to: BTreeMap<BranchId, usize>,
@@ -70,15 +71,19 @@ struct Played {
 /// A sandbox with its past.
 #[derive(Clone, Debug)]
 pub struct Rewind {
-    history: History<Simulator>,
-    inside: Option<Inside>,
+    pub(super) history: History<Simulator>,
+    pub(super) inside: Option<Inside>,
     played: Option<Played>,
-    marks: Vec<Mark>,
+    /// Present where this is the past of a live session.
+    pub(super) growing: Option<Growing>,
+    /// What recordings of what leaves it begin with, if that can be recorded.
+    pub(super) header: Option<Header>,
+    pub(super) marks: Vec<Mark>,
     counter: Counter,
     counted: Option<(BranchId, usize)>,
     timeline: Arc<Timeline>,
     /// Changes whenever the marks do.
-    marks_version: u64,
+    pub(super) marks_version: u64,
     shown_marks: (BranchId, u64),
 }
 
@@ -113,12 +118,18 @@ impl Rewind {
         Ok(rewind)
     }
 
-    fn with_history(history: History<Simulator>, played: Option<Played>, marks: Vec<Mark>) -> Self {
+    pub(super) fn with_history(
+        history: History<Simulator>,
+        played: Option<Played>,
+        marks: Vec<Mark>,
+    ) -> Self {
         let branch = history.branch();
         Self {
             history,
             inside: None,
             played,
+            growing: None,
+            header: None,
             marks,
             counter: Counter::default(),
             counted: None,
@@ -364,6 +375,14 @@ impl Rewind {
 
     /// Does an operation now. What is known of later is left for a branch if it was something else.
     pub fn apply(&mut self, op: SimulatorOp) -> SimulatorSaid {
+        if self.history.is_given() {
+            let inside = self.inside.take();
+            let left = self.history.apply(self.leave());
+            if matches!(op, SimulatorOp::Leave(_)) && inside.is_none() {
+                return left;
+            }
+            self.inside = inside;
+        }
         if let Some(inside) = self.inside.take() {
             // Only a branch can go on from the middle of an attempt that was done in one go.
             for _ in 0..inside.n_phases {
@@ -521,7 +540,11 @@ impl Rewind {
 
     /// Every branch.
     pub fn branch_views(&self) -> Vec<BranchView> {
-        branches::views(&self.history)
+        let mut views = branches::views(&self.history);
+        if let Some(first) = views.first_mut().filter(|_| self.is_live()) {
+            first.change = "the live cluster".to_owned();
+        }
+        views
     }
 
     /// Two branches side by side; absent if there is no such branch.
@@ -546,11 +569,9 @@ impl Rewind {
         self.go_to_position(to.map_or(self.history.end(), |position| position - 1));
     }
 
-    /// Operations from one position of the present way on, up to the present one, with what they came to.
-    pub fn ops_from(&self, from: usize) -> impl Iterator<Item = (&SimulatorOp, &SimulatorFact)> + '_ {
-        (from..self.history.position())
-            .filter_map(|position| self.history.entry(position))
-            .map(|entry| (&entry.op, &entry.fact))
+    /// The operations between two positions of the present way, with what they came to.
+    pub fn entries(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = &Entry<Simulator>> + '_ {
+        range.filter_map(|position| self.history.entry(position))
     }
 
     /// A copy of the sandbox as it was at a position of the present way, or later, up to the first moment at which
@@ -640,17 +661,28 @@ impl Rewind {
             let mut last = None;
             for position in from..end {
                 let before = Before::of(&copy);
+                let in_phases =
+                    self.history.entry_in(branch, position).and_then(|entry| in_phases(&copy, entry));
                 self.history.redo(&mut copy, branch, position)?;
                 let is_present = !is_inside && position + 1 == here;
-                let earlier = places(&[condition], &before, &copy);
+                if let Some(found) = in_phases
+                    .filter(|_| before.needs_phases(copy.scheduler()))
+                    .and_then(|alone| last_in_phases(alone, condition, is_present))
+                {
+                    last = Some((position, found));
+                    continue;
+                }
+                let earlier = places(&[condition], &before, copy.scheduler(), copy.last_events());
                 let earlier = earlier.into_iter().rfind(|found| !(is_present && found.is_last));
                 last = earlier.map(|found| (position, found)).or(last);
             }
             if let Some((position, found)) = last {
                 self.inside = None;
                 self.history.seek(position + 1);
-                if let (Some(at), false) = (found.at, found.is_last) {
-                    self.go_again_to(position, |_, simulator| newest(simulator) == Some(at));
+                if let (Some(at), false) = (found.at.clone(), found.is_last) {
+                    self.go_again_to(position, |_, simulator| {
+                        place_in(simulator.scheduler()).as_ref() == Some(&at)
+                    });
                 }
                 return found.hit_of(condition).cloned();
             }
@@ -667,7 +699,7 @@ impl Rewind {
         for n_phases in 1..n_done {
             let before = Before::of(&simulator);
             simulator.step_phase();
-            let found = places(&[condition], &before, &simulator);
+            let found = places(&[condition], &before, simulator.scheduler(), simulator.last_events());
             if let Some(hit) = found.last().and_then(|found| found.hit_of(condition)) {
                 last = Some((n_phases, hit.clone()));
             }
@@ -679,15 +711,7 @@ impl Rewind {
 
     /// A copy in which the next attempt can be gone through phase by phase. What extenders answer is known.
     fn alone(&self) -> Option<Simulator> {
-        let mut simulator = self.history.machine().clone();
-        simulator.forget_events();
-        if let Some(SimulatorOp::Recorded(chunk)) =
-            self.history.entry(self.history.position()).map(|entry| &entry.op)
-        {
-            simulator.know_answers(chunk.answers().cloned());
-            simulator.leave_recording_alone();
-        }
-        simulator.can_step().then_some(simulator)
+        alone(self.history.machine(), self.history.entry(self.history.position()))
     }
 
     /// Goes so many phases into the next attempt. False if there is none.
@@ -699,17 +723,6 @@ impl Rewind {
         self.inside = Some(Inside { simulator, n_phases });
         true
     }
-}
-
-/// The newest attempt and how far it has come.
-pub(super) fn newest(simulator: &Simulator) -> Option<(u64, Phase)> {
-    simulator.scheduler().newest_trace().map(|trace| (trace.number, trace.phase))
-}
-
-/// Whether nothing is left of the attempt for a person who steps.
-fn is_over(simulator: &Simulator) -> bool {
-    let scheduler = simulator.scheduler();
-    !scheduler.is_in_cycle() && !scheduler.has_stepped_binding_cycle()
 }
 
 /// How many phases the next attempt has.

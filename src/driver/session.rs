@@ -30,7 +30,7 @@ use super::stepper::Stepper;
 use super::timeline::Timeline;
 use crate::api::{Duration, Kind, NamespacedName, Str};
 use crate::framework::runtime::Registry;
-use crate::recording::{Divergence, HeaderError};
+use crate::recording::{Divergence, HeaderError, Slim};
 use crate::scheduler::view::View;
 
 /// How fast simulated time goes while the session runs, in thousandths of wall-clock speed.
@@ -176,6 +176,8 @@ pub enum SessionCommand {
     },
     /// Leaves the recording: goes on from here as a sandbox.
     Leave,
+    /// Begins a branch of this moment: a paused sandbox.
+    Fork,
     /// Marks the present moment.
     Mark(String),
     /// Says something about the present moment.
@@ -259,6 +261,8 @@ pub struct SessionView {
     pub moment: Moment,
     /// The cluster, where the session runs on a live one.
     pub live: Option<Arc<LiveView>>,
+    /// What else than the present moment of the live cluster is shown, if that is so.
+    pub aside: Option<Aside>,
     /// What is known of the session besides.
     pub known: Known,
     /// Breakpoints and watches.
@@ -271,6 +275,18 @@ pub struct SessionView {
     pub notice: Option<Notice>,
     /// Set when the session's thread has ended with a panic; the screen shows it.
     pub failure: Option<Str>,
+}
+
+/// What is shown in a live session that is not the live cluster as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aside {
+    /// A moment of its past. It can be looked at and forked.
+    Past {
+        /// How far the cluster has gone on since.
+        ahead: Duration,
+    },
+    /// A fork: a sandbox that began as the cluster was.
+    Fork,
 }
 
 /// What is known of a session besides the present moment.
@@ -394,7 +410,9 @@ pub fn spawn_replay(
     let rewind = Rewind::of_recording(recorded, registry, HistoryLimits::default())?;
     let fresh = recorded.history(registry, HistoryLimits::default())?.machine().clone();
     let scan = Scan::start(fresh, recorded.ways.clone())?;
-    Ok(spawn(Stepper::on(rewind), source, Some(scan))?)
+    let mut stepper = Stepper::on(rewind);
+    stepper.set_desk(Desk::new(recorded.header.clone(), Slim::default(), None));
+    Ok(spawn(stepper, source, Some(scan))?)
 }
 
 /// Why a session on a recording cannot be started.
@@ -512,7 +530,7 @@ fn run(
 
 /// Writes what the controllers have done since the first so many deeds into the log. The answer is how many there are
 /// now: fewer, where the sandbox was taken back.
-fn tell_of_deeds(simulator: &Simulator, n_told: u64) -> u64 {
+pub(super) fn tell_of_deeds(simulator: &Simulator, n_told: u64) -> u64 {
     let Some(journal) = simulator.controllers() else { return n_told };
     for deed in journal.since(n_told) {
         if deed.is_warning {
@@ -524,7 +542,7 @@ fn tell_of_deeds(simulator: &Simulator, n_told: u64) -> u64 {
     journal.n_deeds()
 }
 
-fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64) -> SessionView {
+pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64) -> SessionView {
     let timeline = stepper.timeline();
     let replay = stepper.replay_view().map(Arc::new);
     let simulator = stepper.simulator();
@@ -537,6 +555,7 @@ fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64) -> Session
         scheduler: Arc::new(simulator.scheduler().view()),
         moment: stepper.moment(),
         live: None,
+        aside: None,
         known: Known { n_answered, timeline, replay, recorder: stepper.recorder_view() },
         debug: stepper.debug_view(),
         branches: stepper.branch_views(),
@@ -546,7 +565,7 @@ fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64) -> Session
     }
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())

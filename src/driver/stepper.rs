@@ -9,11 +9,11 @@ use crate::scheduler::pod_group_trace::GroupStep;
 
 use super::branches::{BranchComparison, BranchView};
 use super::breakpoints::list::Stop;
-use super::breakpoints::look::Before;
+use super::breakpoints::look::{Before, place_in};
 use super::breakpoints::{Breaks, DebugCommand, DebugView};
 use super::desk::Desk;
 use super::replay::chunk::Lead;
-use super::rewind::{Moment, Rewind, newest};
+use super::rewind::{Moment, Rewind};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
 use super::sandbox::simulator::Simulator;
 use super::seek::Wanted;
@@ -105,7 +105,7 @@ impl Stepper {
 
     /// Looks at what is watched.
     pub fn update_watches(&mut self) {
-        self.breaks.update_watches(self.rewind.simulator());
+        self.breaks.update_watches(self.rewind.simulator().scheduler());
     }
 
     /// Ends the recording, if there is one.
@@ -158,6 +158,7 @@ impl Stepper {
             SessionCommand::Seek(to) => self.seek(&to),
             SessionCommand::SeekAgain { is_back } => self.seek_again(is_back),
             SessionCommand::Leave => self.leave_recording(),
+            SessionCommand::Fork => self.fork(),
             SessionCommand::Mark(name) => self.mark(&name),
             SessionCommand::Note(text) => self.note(&text),
             SessionCommand::Record(to) => self.record(&to),
@@ -290,7 +291,8 @@ impl Stepper {
             SimulatorOp::Recorded(chunk) if chunk.is_step() => format!("in cycle {cycle}"),
             SimulatorOp::Recorded(chunk) if chunk.lead == Lead::Load => "when the recording began".to_owned(),
             SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => "as time went on".to_owned(),
-            SimulatorOp::Edit(_) | SimulatorOp::Leave => "by hand".to_owned(),
+            SimulatorOp::Edit(_) | SimulatorOp::Leave(_) => "by hand".to_owned(),
+            SimulatorOp::Anew(_) => "when the scheduler was begun anew".to_owned(),
             SimulatorOp::Recorded(_) => "from outside".to_owned(),
         };
         let at = crate::api::time::human_duration(self.simulator().elapsed());
@@ -444,21 +446,25 @@ impl Stepper {
     pub(super) fn stop_at_breaks(&mut self, since: Option<(usize, Before)>) -> bool {
         let Some((position, before)) = since else { return false };
         let mut stop = None;
-        if before.needs_phases(self.rewind.simulator()) && !self.rewind.is_inside() {
+        if before.needs_phases(self.rewind.simulator().scheduler()) && !self.rewind.is_inside() {
             // The evidence of each attempt is there while it is made.
             let breaks = &mut self.breaks;
             self.rewind.go_again_to(position, |before, simulator| {
-                stop = breaks.look(before, simulator).iter().find_map(|found| breaks.count(found));
+                let found = breaks.look(before, simulator.scheduler(), simulator.last_events());
+                stop = found.iter().find_map(|found| breaks.count(found));
                 stop.is_some()
             });
         } else {
-            for found in self.breaks.look(&before, self.rewind.simulator()) {
+            let simulator = self.rewind.simulator();
+            for found in self.breaks.look(&before, simulator.scheduler(), simulator.last_events()) {
                 stop = self.breaks.count(&found);
                 if stop.is_none() {
                     continue;
                 }
                 if let (Some(at), false, false) = (found.at, found.is_last, self.rewind.is_inside()) {
-                    self.rewind.go_again_to(position, |_, simulator| newest(simulator) == Some(at));
+                    self.rewind.go_again_to(position, |_, simulator| {
+                        place_in(simulator.scheduler()).as_ref() == Some(&at)
+                    });
                 }
                 break;
             }
@@ -495,40 +501,14 @@ impl Stepper {
     }
 
     fn debug(&mut self, command: DebugCommand) {
-        let text = match command {
-            DebugCommand::Break { condition, is_once, n_ignored } => {
-                let text = condition.text().to_owned() + &self.unknown_plugins(&condition.plugins());
-                let number = self.breaks.add(condition, is_once, n_ignored);
-                let once = if is_once { ", once" } else { "" };
-                format!("breakpoint {number}{once}: {text}")
-            }
-            DebugCommand::Watch(watched) => {
-                let text = watched.text().to_owned() + &self.unknown_plugins(&watched.plugins());
-                format!("watch {}: {text}", self.breaks.watch(watched))
-            }
-            DebugCommand::Enable(number, on) => match self.breaks.enable(number, Some(on)) {
-                Some(_) => format!("breakpoint {number} is {}", if on { "on" } else { "off" }),
-                None => return self.say(NoticeLevel::Error, format!("there is no breakpoint {number}")),
-            },
-            DebugCommand::Toggle(number) => match self.breaks.enable(number, None) {
-                Some(on) => format!("breakpoint {number} is {}", if on { "on" } else { "off" }),
-                None => return self.say(NoticeLevel::Error, format!("there is no breakpoint {number}")),
-            },
-            DebugCommand::Delete(number) if self.breaks.delete(number) => format!("{number} is gone"),
-            DebugCommand::Delete(number) => {
-                return self.say(NoticeLevel::Error, format!("there is no breakpoint or watch {number}"));
-            }
-            DebugCommand::DeleteAll => {
-                format!("{} breakpoints and watches are gone", self.breaks.delete_all())
-            }
+        match command {
             DebugCommand::RunTo(condition) => {
                 self.breaks.run_to(Some(condition));
                 self.start(RunState::Running);
-                return;
             }
             DebugCommand::RunBackTo(condition) => {
                 self.run_state = RunState::Paused;
-                match self.rewind.back_to_condition(&condition) {
+                let text = match self.rewind.back_to_condition(&condition) {
                     Some(hit) => {
                         let (number, condition) = (None, condition.text().to_owned());
                         let stop = Stop { number, condition, hit };
@@ -539,23 +519,19 @@ impl Stepper {
                         text
                     }
                     None => format!("that was true at no moment before that is known: {condition}"),
-                }
+                };
+                self.say(NoticeLevel::Info, text);
             }
-        };
-        self.say(NoticeLevel::Info, text);
+            command => match self.breaks.change(command, self.rewind.simulator().scheduler()) {
+                Ok(text) => self.say(NoticeLevel::Info, text),
+                Err(text) => self.say(NoticeLevel::Error, text),
+            },
+        }
     }
 
-    /// What is to be said of plugins that no profile runs; nothing, if each is known.
-    fn unknown_plugins(&self, names: &[&str]) -> String {
-        let scheduler = self.simulator().scheduler();
-        let is_known = |name: &str| {
-            let mut plugins = scheduler.profiles().flat_map(|profile| &profile.all);
-            plugins.any(|plugin| plugin.name() == name)
-        };
-        match names.iter().find(|name| !is_known(name)) {
-            Some(name) => format!(" (no profile runs a plugin {name}, so this may never be true)"),
-            None => String::new(),
-        }
+    /// The breakpoints and watches are changed as elsewhere, where it is told.
+    pub(super) fn change_breaks(&mut self, command: DebugCommand) {
+        let _ = self.breaks.change(command, self.rewind.simulator().scheduler());
     }
 
     fn report_problems(&mut self) {

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::api::Time;
-use crate::recording::decisions_check;
+use crate::recording::{Header, decisions_check};
 use crate::scheduler::Scheduler;
 use crate::scheduler::effect::Effect;
 use crate::scheduler::input::Input;
@@ -91,6 +91,8 @@ pub struct RecordingTap {
     /// Behind which of them the recording stands.
     at: u64,
     since_digest: u64,
+    /// What recordings of what is kept in memory begin with, if that is not what those of the session do.
+    header: Option<Box<Header>>,
 }
 
 impl RecordingTap {
@@ -101,7 +103,7 @@ impl RecordingTap {
         is_redacting: bool,
     ) -> Self {
         let sink = Some(Sink { sender, shared, digest_interval_min, is_redacting });
-        Self { sink, log: None, inputs: 0, at: 0, since_digest: 0 }
+        Self { sink, log: None, inputs: 0, at: 0, since_digest: 0, header: None }
     }
 
     /// One that keeps what happens in memory, and writes nothing yet.
@@ -111,7 +113,40 @@ impl RecordingTap {
 
     /// The same with so many bytes of memory, as estimated.
     pub fn in_memory_of(bytes: usize) -> Self {
-        Self { sink: None, log: Some(Log::new(bytes)), inputs: 0, at: 0, since_digest: 0 }
+        let log = Some(Log::new(bytes));
+        Self { sink: None, log, inputs: 0, at: 0, since_digest: 0, header: None }
+    }
+
+    /// One that keeps this, which has happened, and what happens from now on.
+    pub(super) fn of_past(header: Header, messages: Vec<Message>) -> Self {
+        let mut tap = Self::in_memory().of_header(header);
+        for message in messages {
+            tap.inputs += u64::from(matches!(message, Message::Input { .. }));
+            if let Some(log) = &mut tap.log {
+                log.add(&message);
+            }
+        }
+        tap.at = tap.inputs;
+        tap
+    }
+
+    /// One of a session of which too much has happened already.
+    pub(super) fn too_long(header: Header) -> Self {
+        let mut tap = Self::in_memory().of_header(header);
+        tap.log = Some(Log { is_full: true, ..Log::new(0) });
+        tap
+    }
+
+    /// The same for recordings that begin with this.
+    #[must_use]
+    pub(super) fn of_header(mut self, header: Header) -> Self {
+        self.header = Some(Box::new(header));
+        self
+    }
+
+    /// What recordings of what is kept in memory begin with, if that is not what those of the session do.
+    pub(super) fn header(&self) -> Option<&Header> {
+        self.header.as_deref()
     }
 
     /// The same, that keeps what happens in memory, too.

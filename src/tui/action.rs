@@ -155,6 +155,7 @@ actions! {
     BackToStart "back-to-start" [Stepper] "Go back to the beginning of what is known";
     BreakHere "break-here" [Stepper] "Set a breakpoint on the selected pod, node, plugin or cell";
     Branches "branches" [Stepper] palette true "Show the branches: where each left another, by what, and what came of it";
+    Fork "fork" [Stepper] "Begin a branch of this moment: of a live cluster, a paused sandbox beside it";
     Breaks "breaks" [Stepper] "Show the breakpoints and watches, with how often each was hit";
     GoToEnd "go-to-end" [Stepper] "Go on to the last moment that is known";
     RunToOutcome "run-to-outcome" [Stepper] hint 16 "outcome" "Go on until a pod is bound or rejected";

@@ -146,6 +146,7 @@ mod tests {
             known: Default::default(),
             moment: Default::default(),
             live: None,
+            aside: None,
             source: Str::from("sample"),
             run_state,
             speed: Speed::Times(1),

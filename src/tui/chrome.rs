@@ -10,7 +10,7 @@ use crate::api::Duration;
 use crate::api::time::human_duration;
 use crate::driver::live::engine::Mode;
 use crate::driver::recorder::RecorderStats;
-use crate::driver::session::{NoticeLevel, RunState, SessionView};
+use crate::driver::session::{Aside, NoticeLevel, RunState, SessionView};
 
 use super::action::{Action, Context};
 use super::keymap::key::chord_to_string;
@@ -83,21 +83,32 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
     let times = cx.glyphs.times;
     let mut segments = vec![
         Segment { rank: 7, line: Line::styled("schedscope", style(Role::StatusBarName)) },
-        labeled(5, what(view), &text::clean(&view.source), cx),
+        labeled(if view.aside.is_some() { 0 } else { 5 }, what(view), &text::clean(&view.source), cx),
         Segment { rank: 0, line: Line::styled(format!("{glyph} {word}"), style(role)) },
-        labeled(1, if view.live.is_some() { "up" } else { "sim" }, &clock(view.elapsed), cx),
+        labeled(1, clock_label(view), &clock(view.elapsed), cx),
         Segment {
             rank: 4,
             line: Line::styled(view.speed.to_string().replace('×', times), style(Role::StatusBarValue)),
         },
     ];
     if let Some(live) = &view.live {
-        let (word, role) = match live.mode {
-            Mode::Observe => ("observes only", Role::StatusBarValue),
-            Mode::Operate => ("ARMED", Role::Error),
+        let (rank, word, role) = match (live.mode, view.aside) {
+            (Mode::Observe, None) => (0, "observes only", Role::StatusBarValue),
+            (Mode::Observe, Some(_)) => (6, "observes only", Role::StatusBarValue),
+            (Mode::Operate, None) => (0, "ARMED", Role::Error),
+            // What is shown binds nothing, but the cluster is scheduled meanwhile.
+            (Mode::Operate, Some(_)) => (0, "live ARMED", Role::Error),
         };
-        segments.insert(2, Segment { rank: 0, line: Line::styled(word, style(role)) });
-        if let Some(rate) = live.rate {
+        segments.insert(2, Segment { rank, line: Line::styled(word, style(role)) });
+        if let Some(aside) = view.aside {
+            let text = match aside {
+                Aside::Past { ahead } => {
+                    format!("{} behind", human_duration(whole_secs(ahead)))
+                }
+                Aside::Fork => "a sandbox".to_owned(),
+            };
+            segments.insert(3, Segment { rank: 0, line: Line::styled(text, style(Role::Warning)) });
+        } else if let Some(rate) = live.rate {
             let n: u64 = live.counts.iter().map(|(_, n)| n).sum();
             segments.push(labeled(3, "agree", &format!("{rate:.1} % of {n}"), cx));
         }
@@ -129,10 +140,25 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
 fn what(view: &SessionView) -> &'static str {
     match (&view.known.replay, view.moment.is_recorded) {
         (Some(_), true) => "replay",
+        _ if matches!(view.aside, Some(Aside::Past { .. })) => "PAST of",
+        _ if view.aside == Some(Aside::Fork) => "FORK of",
         _ if view.live.is_some() => "LIVE",
         // A recording that was left is a sandbox.
         _ => "sandbox",
     }
+}
+
+/// What the clock on top tells.
+fn clock_label(view: &SessionView) -> &'static str {
+    match (&view.live, view.aside) {
+        (None, _) | (_, Some(Aside::Fork)) => "sim",
+        (Some(_), None) => "up",
+        (Some(_), Some(Aside::Past { .. })) => "at",
+    }
+}
+
+fn whole_secs(duration: Duration) -> Duration {
+    Duration::from_secs(duration.as_secs())
 }
 
 /// Whether the session is recorded, and how that goes: what had to wait for the file, what went wrong.
@@ -154,14 +180,15 @@ fn recorder(cx: &ChromeCx<'_>) -> Option<Segment> {
 fn moment(cx: &ChromeCx<'_>) -> Option<Line<'static>> {
     let moment = &cx.view.moment;
     let mut text = String::new();
-    if moment.is_past() || moment.is_recorded {
+    let is_live = cx.view.live.is_some() && cx.view.aside.is_none();
+    if moment.is_past() || (moment.is_recorded && !is_live) {
         let word = if moment.is_recorded { "at" } else { "past" };
         text = format!("{word} {}/{}", moment.position, moment.end);
         if moment.phases_inside > 0 {
             text.push_str(&format!("+{}", moment.phases_inside));
         }
     }
-    if moment.n_branches > 1 {
+    if moment.n_branches > 1 && !is_live {
         let gap = if text.is_empty() { "" } else { " " };
         text.push_str(&format!("{gap}branch {}", moment.branch));
     }

@@ -119,7 +119,13 @@ pub const COMMANDS: &[CommandInfo] = &[
         &[Word::Kind],
         changed,
     ),
-    command("branch", "N", "Go to the end of a branch; 0 is the first", &[Word::Branch], branch),
+    command(
+        "branch",
+        "[N]",
+        "Go to the end of a branch, 0 is the first; without N begin one here",
+        &[Word::Branch],
+        branches::branch,
+    ),
     command("goto", "DURATION|N%|MARKER", "Go to a time after the start, or to a marker", &[], known::goto),
     command(
         "next",
@@ -476,12 +482,6 @@ fn changed(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, String> {
     session(SessionCommand::Back(BackTo::Change(kind, key)))
 }
 
-fn branch(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
-    let [word] = arguments else { return Err(usage("branch")) };
-    let number = word.parse().map_err(|_| format!("{word:?} is not the number of a branch"))?;
-    session(SessionCommand::ToBranch(number))
-}
-
 fn speed(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
     let [word] = arguments else { return Err(usage("speed")) };
     let speed = match word.trim_start_matches(['x', '×']) {
@@ -681,6 +681,7 @@ mod tests {
             known: Default::default(),
             moment: Default::default(),
             live: None,
+            aside: None,
             source: Str::from("sample"),
             run_state: RunState::Paused,
             speed: Speed::Times(1),

@@ -548,6 +548,7 @@ impl Shell {
             Action::BackToChange => return self.carry_out("changed"),
             Action::BreakHere => return self.carry_out("break"),
             Action::Branches => self.overlays.push(Box::new(BranchesOverlay::default())),
+            Action::Fork => return session(Tell::Fork),
             Action::Breaks => self.overlays.push(Box::new(BreaksOverlay::default())),
             Action::GoToEnd => return session(Tell::ToEnd),
             Action::RunToOutcome => return session(Tell::RunToOutcome),

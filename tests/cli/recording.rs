@@ -190,3 +190,10 @@ fn the_own_configuration_makes_the_same_of_it() {
         assert_eq!((done.code, &*done.out), (2, ""), "{wrong:?}: {done:?}");
     }
 }
+
+#[test]
+fn a_replay_says_how_what_goes_on_from_it_is_recorded() {
+    let done = Stage::with(&[]).run(&["replay", "preemption-pdb", "--record", "x.rec"]);
+    assert_eq!((done.code, done.out.as_str()), (2, ""), "{done:?}");
+    assert!(done.said.contains(":record after :leave"), "{done:?}");
+}

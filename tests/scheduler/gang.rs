@@ -4,8 +4,9 @@
 use schedscope::api::NamespacedName;
 use schedscope::api::objects::PodGroup;
 use schedscope::config::FeatureGates;
+use schedscope::driver::breakpoints::{Condition, DebugCommand};
 use schedscope::driver::sandbox::simulator::Simulator;
-use schedscope::driver::session::SessionCommand;
+use schedscope::driver::session::{BackTo, Edit, SessionCommand};
 use schedscope::driver::stepper::Stepper;
 use schedscope::scheduler::pod_group_trace::{GroupOutcome, GroupStep, GroupTrace, MemberVerdict};
 use schedscope::scheduler::{SchedulerOptions, TieBreak};
@@ -262,4 +263,45 @@ fn without_the_gates_a_group_is_nothing() {
     let mut simulator = build(&manifest, None, &Calls::default(), SchedulerOptions::default());
     drain(&mut simulator);
     assert_eq!(node_of(&simulator, "w1"), "a");
+}
+
+/// The members of a gang are tried in one go.
+#[test]
+fn one_goes_back_to_the_attempt_of_each_member() {
+    let manifest = node("a", "4") + &gang(3) + &worker("w1", "1") + &worker("w2", "1") + &worker("w3", "1");
+    let mut stepper = Stepper::new(gang_sandbox(&manifest));
+    stepper.command(SessionCommand::StepCycle);
+    let after = stepper.simulator().scheduler().digest();
+    for member in ["w1", "w2", "w3"] {
+        let text = format!("pod == {member} && point == Filter");
+        let condition = Condition::parse(&text).unwrap();
+        stepper.command(SessionCommand::ToEnd);
+        stepper.command(SessionCommand::Debug(DebugCommand::RunBackTo(condition)));
+        let notice = stepper.notice().map(|notice| notice.text.clone()).unwrap_or_default();
+        assert!(notice.starts_with(&format!("back: here at Filter of default/{member}")), "{notice}");
+        let trace = stepper.simulator().scheduler().newest_trace().expect("an attempt");
+        assert_eq!(&*trace.pod_key().name, member);
+    }
+    stepper.command(SessionCommand::ToEnd);
+    assert_eq!(stepper.simulator().scheduler().digest(), after);
+}
+
+#[test]
+fn branches_are_compared_in_the_attempts_of_every_member() {
+    let members: String = ["w1", "w2", "w3"].iter().map(|name| worker(name, "1")).collect();
+    let manifest = node("a", "4") + &node("b", "4") + &gang(3) + &members;
+    let mut stepper = Stepper::new(gang_sandbox(&manifest));
+    stepper.command(SessionCommand::StepCycle);
+    stepper.command(SessionCommand::Back(BackTo::Start));
+    stepper.command(SessionCommand::Edit(Edit::Cordon("a".into())));
+    stepper.command(SessionCommand::StepCycle);
+    stepper.command(SessionCommand::Compare(0, 1));
+    let (_, comparison) = stepper.comparison().cloned().expect("a comparison");
+    assert!(!comparison.differences.is_empty(), "{comparison:?}");
+    for difference in &comparison.differences {
+        for decided in &difference.decided {
+            let decided = decided.as_ref().unwrap_or_else(|| panic!("{difference:?}"));
+            assert!(decided.node.is_some() && decided.reason.is_some(), "{difference:?}");
+        }
+    }
 }

@@ -66,6 +66,7 @@ pub fn session(n: usize) -> SessionView {
         known: Default::default(),
         moment: Default::default(),
         live: None,
+        aside: None,
         source: Str::from("sample"),
         run_state: RunState::Paused,
         speed: Speed::Times(1),

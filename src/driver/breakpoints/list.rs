@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::look::{Before, Found, places, scenes_now};
 use super::{Condition, Hit, ParseError, Watched};
-use crate::driver::sandbox::simulator::Simulator;
+use crate::driver::sandbox::api::WatchEvent;
+use crate::scheduler::Scheduler;
 
 /// What a person asks of breakpoints and watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,11 +201,46 @@ impl Breaks {
         self.run_to.is_some()
     }
 
+    /// Sets, switches or deletes breakpoints and watches of a session with this scheduler, and says what was done. What
+    /// moves the session is not done here.
+    ///
+    /// # Errors
+    /// One sentence, where there is none of that number.
+    pub fn change(&mut self, command: DebugCommand, scheduler: &Scheduler) -> Result<String, String> {
+        let switched = |number: u32, on: Option<bool>| match on {
+            Some(on) => Ok(format!("breakpoint {number} is {}", if on { "on" } else { "off" })),
+            None => Err(format!("there is no breakpoint {number}")),
+        };
+        match command {
+            DebugCommand::Break { condition, is_once, n_ignored } => {
+                let text = condition.text().to_owned() + &unknown_plugins(&condition.plugins(), scheduler);
+                let number = self.add(condition, is_once, n_ignored);
+                let once = if is_once { ", once" } else { "" };
+                Ok(format!("breakpoint {number}{once}: {text}"))
+            }
+            DebugCommand::Watch(watched) => {
+                let text = watched.text().to_owned() + &unknown_plugins(&watched.plugins(), scheduler);
+                Ok(format!("watch {}: {text}", self.watch(watched)))
+            }
+            DebugCommand::Enable(number, on) => switched(number, self.enable(number, Some(on))),
+            DebugCommand::Toggle(number) => switched(number, self.enable(number, None)),
+            DebugCommand::Delete(number) if self.delete(number) => Ok(format!("{number} is gone")),
+            DebugCommand::Delete(number) => Err(format!("there is no breakpoint or watch {number}")),
+            DebugCommand::DeleteAll => Ok(format!("{} breakpoints and watches are gone", self.delete_all())),
+            DebugCommand::RunTo(_) | DebugCommand::RunBackTo(_) => Ok(String::new()),
+        }
+    }
+
     /// Where since `before` conditions are true at which it may stop, in order. Hits are not counted here.
-    pub(in crate::driver) fn look(&self, before: &Before, simulator: &Simulator) -> Vec<Found> {
+    pub(in crate::driver) fn look(
+        &self,
+        before: &Before,
+        scheduler: &Scheduler,
+        events: &[WatchEvent],
+    ) -> Vec<Found> {
         let enabled = self.breaks.iter().filter(|known| known.is_enabled).map(|known| &known.condition);
         let conditions: Vec<&Condition> = enabled.chain(&self.run_to).collect();
-        places(&conditions, before, simulator)
+        places(&conditions, before, scheduler, events)
     }
 
     /// Counts the hits of a place. The stop that follows, if no breakpoint lets it go by.
@@ -234,12 +270,12 @@ impl Breaks {
     }
 
     /// Looks at what is watched.
-    pub fn update_watches(&mut self, simulator: &Simulator) {
+    pub fn update_watches(&mut self, scheduler: &Scheduler) {
         if self.watches.is_empty() {
             return;
         }
-        let scenes = scenes_now(simulator);
-        let cycle = simulator.scheduler().counts().cycles;
+        let scenes = scenes_now(scheduler);
+        let cycle = scheduler.counts().cycles;
         for watch in &mut self.watches {
             let value = watch.watched.value(&scenes);
             if value != watch.value {
@@ -273,5 +309,17 @@ impl Breaks {
             watches: watches.collect(),
             stopped: stopped.map(ToString::to_string),
         })
+    }
+}
+
+/// What is to be said of plugins that no profile runs; nothing, if each is known.
+fn unknown_plugins(names: &[&str], scheduler: &Scheduler) -> String {
+    let is_known = |name: &str| {
+        let mut plugins = scheduler.profiles().flat_map(|profile| &profile.all);
+        plugins.any(|plugin| plugin.name() == name)
+    };
+    match names.iter().find(|name| !is_known(name)) {
+        Some(name) => format!(" (no profile runs a plugin {name}, so this may never be true)"),
+        None => String::new(),
     }
 }

@@ -6,44 +6,63 @@
 
 use super::scene::{Around, Scene, phases_done};
 use super::{Condition, Hit};
+use crate::api::NamespacedName;
+use crate::driver::sandbox::api::WatchEvent;
 use crate::driver::sandbox::simulator::Simulator;
+use crate::scheduler::Scheduler;
 use crate::scheduler::trace::{CycleTrace, Phase};
 
+/// The number of an attempt, its pod, and how far it has come.
+pub(in crate::driver) type Place = (u64, NamespacedName, Phase);
+
+/// The place of the newest attempt.
+pub(in crate::driver) fn place_in(scheduler: &Scheduler) -> Option<Place> {
+    scheduler.newest_trace().map(|trace| (trace.number, trace.pod_key(), trace.phase))
+}
+
 /// What had happened before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Before {
     n_moves: u64,
     n_outcomes: u64,
     /// The newest attempt, and how far it had come.
-    attempt: Option<(u64, Phase)>,
+    attempt: Option<Place>,
     is_in_group: bool,
 }
 
 impl Before {
     /// What has happened up to now.
     pub(in crate::driver) fn of(simulator: &Simulator) -> Self {
-        let scheduler = simulator.scheduler();
+        Self::of_scheduler(simulator.scheduler())
+    }
+
+    /// The same of a scheduler alone.
+    pub(in crate::driver) fn of_scheduler(scheduler: &Scheduler) -> Self {
         Self {
             n_moves: scheduler.n_moves(),
             n_outcomes: scheduler.n_outcomes(),
-            attempt: scheduler.newest_trace().map(|trace| (trace.number, trace.phase)),
+            attempt: place_in(scheduler),
             is_in_group: scheduler.is_in_group_cycle(),
         }
     }
 
     /// Whether a phase is new since then.
     fn is_new(&self, trace: &CycleTrace, phase: Phase) -> bool {
-        match self.attempt {
-            Some((number, done)) if number == trace.number => phase > done,
-            Some((number, _)) => trace.number > number,
-            None => true,
+        match &self.attempt {
+            Some((number, _, _)) if *number > trace.number => false,
+            // The members of a pod group are tried under one number, and each of them perhaps in several placements.
+            Some((number, pod, done))
+                if *number == trace.number && *done <= trace.phase && *pod == trace.pod_key() =>
+            {
+                phase > *done
+            }
+            Some(_) | None => true,
         }
     }
 
     /// Whether the evidence of several attempts may be gone by now: members of a pod group are tried in one go.
-    pub(in crate::driver) fn needs_phases(&self, after: &Simulator) -> bool {
-        let scheduler = after.scheduler();
-        let last = self.attempt.map_or(0, |(number, _)| number);
+    pub(in crate::driver) fn needs_phases(&self, scheduler: &Scheduler) -> bool {
+        let last = self.attempt.as_ref().map_or(0, |(number, ..)| *number);
         self.is_in_group
             || scheduler.is_in_group_cycle()
             || scheduler.newest_trace().is_some_and(|trace| trace.number > last + 1)
@@ -54,11 +73,11 @@ impl Before {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Found {
     /// The attempt and the phase; absent where it is no phase but what came of the operation.
-    pub at: Option<(u64, Phase)>,
+    pub at: Option<Place>,
     /// Whether nothing comes after it in the operation but what is not looked at phase by phase.
     pub is_last: bool,
     /// Which conditions, each with what is to be told.
-    hits: Vec<(Condition, Hit)>,
+    pub(in crate::driver) hits: Vec<(Condition, Hit)>,
 }
 
 impl Found {
@@ -68,13 +87,14 @@ impl Found {
     }
 }
 
-/// Every place since `before` where any of the conditions is true, in order.
+/// Every place since `before` where any of the conditions is true, in order. `events` is what the watches have reported
+/// since.
 pub(in crate::driver) fn places(
     conditions: &[&Condition],
     before: &Before,
-    simulator: &Simulator,
+    scheduler: &Scheduler,
+    events: &[WatchEvent],
 ) -> Vec<Found> {
-    let scheduler = simulator.scheduler();
     let around = Around::new(scheduler);
     let trace = scheduler.newest_trace();
     let mut found = Vec::new();
@@ -93,11 +113,11 @@ pub(in crate::driver) fn places(
         let hits: Vec<_> = hits.collect();
         let is_last = i + 1 == phases.len();
         if !hits.is_empty() {
-            found.push(Found { at: Some((trace.number, *phase)), is_last, hits });
+            found.push(Found { at: Some((trace.number, trace.pod_key(), *phase)), is_last, hits });
             last_phase = is_last.then_some(found.len() - 1);
         }
     }
-    let after = after_phases(conditions, before, simulator);
+    let after = after_phases(conditions, before, scheduler, events);
     match last_phase.and_then(|at| found.get_mut(at)) {
         // What came of the last phase is the same moment.
         Some(last) => {
@@ -114,8 +134,12 @@ pub(in crate::driver) fn places(
 }
 
 /// What is true of what came of an operation: ends of attempts, moves between queues, changes of the cluster.
-fn after_phases(conditions: &[&Condition], before: &Before, simulator: &Simulator) -> Vec<(Condition, Hit)> {
-    let scheduler = simulator.scheduler();
+fn after_phases(
+    conditions: &[&Condition],
+    before: &Before,
+    scheduler: &Scheduler,
+    events: &[WatchEvent],
+) -> Vec<(Condition, Hit)> {
     let around = Around::new(scheduler);
     let trace = scheduler.newest_trace();
     let history = scheduler.history();
@@ -123,7 +147,7 @@ fn after_phases(conditions: &[&Condition], before: &Before, simulator: &Simulato
     let skipped = history.len().saturating_sub(usize::try_from(n_new).unwrap_or(usize::MAX));
     let ends = history.iter().skip(skipped).map(|line| Scene::outcome(line, trace, around));
     let moves = scheduler.moves_after(before.n_moves).map(|line| Scene::queue_move(line, around));
-    let changes = simulator.last_events().iter().map(|event| Scene::change(event, around));
+    let changes = events.iter().map(|event| Scene::change(event, around));
     let scenes: Vec<Scene<'_>> = changes.chain(moves).chain(ends).collect();
     conditions
         .iter()
@@ -135,8 +159,7 @@ fn after_phases(conditions: &[&Condition], before: &Before, simulator: &Simulato
 }
 
 /// The scenes of the newest attempt as far as it has come, for watches.
-pub(super) fn scenes_now(simulator: &Simulator) -> Vec<Scene<'_>> {
-    let scheduler = simulator.scheduler();
+pub(super) fn scenes_now(scheduler: &Scheduler) -> Vec<Scene<'_>> {
     let around = Around::new(scheduler);
     let Some(trace) = scheduler.newest_trace() else { return Vec::new() };
     let ends = scheduler.history().back().filter(|line| line.number == trace.number);

@@ -214,3 +214,53 @@ proptest! {
         }
     }
 }
+
+fn entry(op: u64) -> Entry<Sum> {
+    let mut machine = Sum::default();
+    let done = machine.apply(&op, None);
+    Entry { op, outside: done.outside, fact: done.fact }
+}
+
+#[test]
+fn a_way_that_grows_is_forgotten_at_its_beginning_and_its_branches_stay() {
+    let mut history = history(HistoryLimits::default());
+    let live = history.give(None, []);
+    for op in 1..=100 {
+        history.grow(live, entry(op));
+    }
+    assert_eq!((history.position(), history.end()), (0, 100), "who stands somewhere stays there");
+    assert!(history.seek(10));
+    let at_ten = history.machine().total;
+    history.apply(7_777);
+    let fork = history.branch();
+    let forked = history.machine().total;
+    assert!(history.seek_in(live, 20));
+    assert!(history.forget_before(live, 50), "twenty is gone, so fifty is gone to");
+    assert_eq!((history.start(), history.position(), history.end()), (50, 50, 100));
+    let at_fifty = history.machine().total;
+    assert!(!history.seek_in(live, 49));
+    assert!(history.seek_in(fork, 11));
+    assert_eq!((history.machine().total, history.start()), (forked, 10));
+    assert!(history.seek(10));
+    assert_eq!(history.machine().total, at_ten);
+    assert!(history.seek_in(live, 100) && history.seek_in(live, 50));
+    assert_eq!(history.machine().total, at_fifty, "what is kept is what it was");
+    history.grow(live, entry(101));
+    assert_eq!(history.end_of(live), 101);
+}
+
+#[test]
+fn a_way_that_grows_and_is_forgotten_again_and_again_takes_no_more_room() {
+    let limits = HistoryLimits { checkpoints_max: 8, ..HistoryLimits::default() };
+    let mut history = history(limits);
+    let live = history.give(None, []);
+    for op in 0..2_000 {
+        history.grow(live, entry(op % 5 + 1));
+        if history.end_of(live) - history.first_of(live) > 100 {
+            let first = history.first_of(live);
+            history.forget_before(live, first + 10);
+        }
+    }
+    assert!(history.end_of(live) - history.first_of(live) <= 101);
+    assert!(history.n_checkpoints() <= 9, "{}", history.n_checkpoints());
+}

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Kind, NamespacedName, Object, Str, Time, Uid};
 use crate::driver::recorder::{RecorderStats, RecordingTap};
+use crate::driver::sandbox::api::WatchEvent;
 use crate::framework::Framework;
 use crate::framework::extender::{ExtenderAnswer, ExtenderVerb};
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectId, EffectKind};
@@ -18,6 +19,7 @@ use crate::scheduler::trace::{CycleOutcome, CycleTrace};
 use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 
 use super::informers::{Informers, Report};
+use super::keeper::Keeper;
 use super::observer::{Decision, Observer};
 
 /// How many earlier states are kept to look at: bindings arrive in another order than they were decided in.
@@ -69,6 +71,10 @@ pub struct Engine {
     deeds: VecDeque<Effect>,
     /// The way to the recording, if there is one.
     recording: Option<RecordingTap>,
+    /// Keeps what the scheduler is told, if that is wanted.
+    keeper: Option<Keeper>,
+    /// What the watches have reported, if somebody asks.
+    events: Option<Vec<WatchEvent>>,
     now: Time,
     /// How many deeds were not done since it only observes.
     n_withheld: u64,
@@ -100,6 +106,8 @@ impl Engine {
             effects: VecDeque::new(),
             deeds: VecDeque::new(),
             recording: None,
+            keeper: None,
+            events: None,
             now: Time::ZERO,
             n_withheld: 0,
         })
@@ -190,6 +198,9 @@ impl Engine {
     /// Takes what an informer reports.
     pub fn report(&mut self, kind: Kind, report: Report, now: Time) {
         for input in self.informers.take(kind, report, now) {
+            if let (Some(events), Some(event)) = (&mut self.events, event_of(&input)) {
+                events.push(event);
+            }
             self.observe(&input, now);
             self.judge.handle(now, input.clone());
             self.input(input, now);
@@ -211,21 +222,29 @@ impl Engine {
         self
     }
 
-    /// What the recorder has done so far, and what went wrong, if there is a recording.
+    /// What the recorder has done so far, and what went wrong, if a recording is written.
     pub fn recording_state(&self) -> Option<(RecorderStats, Option<String>)> {
-        self.recording.as_ref().map(|tap| (tap.stats(), tap.failure()))
+        let tap = self.recording.as_ref().filter(|tap| tap.is_writing())?;
+        Some((tap.stats(), tap.failure()))
     }
 
-    /// Marks this moment in the recording, or says something about it. False if there is no recording.
-    pub fn mark(&mut self, text: &str, is_note: bool) -> bool {
-        let Some(tap) = &mut self.recording else { return false };
+    /// The way to the recording, with the scheduler beside it.
+    pub fn tap(&mut self) -> Option<(&mut RecordingTap, &Scheduler)> {
+        Some((self.recording.as_mut()?, &self.scheduler))
+    }
+
+    /// Marks this moment in the recording and in what is kept of the past, or says something about it.
+    pub fn mark(&mut self, text: &str, is_note: bool) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.mark(text, is_note, self.now, &self.scheduler);
+        }
+        let Some(tap) = &mut self.recording else { return };
         let behind = tap.inputs();
         if is_note {
             tap.note(behind, self.now, text);
         } else {
             tap.marker(behind, self.now, text, &self.scheduler);
         }
-        true
     }
 
     /// Ends the recording, if there is one.
@@ -236,12 +255,51 @@ impl Engine {
     }
 
     fn handle(&mut self, input: Input) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.begin(self.now, &input, &self.scheduler);
+        }
         let recorded = self.recording.is_some().then(|| input.clone());
+        let kept = self.keeper.is_some().then(|| input.clone());
         self.scheduler.handle(self.now, input);
         let n_before = self.effects.len();
         self.effects.extend(std::iter::from_fn(|| self.scheduler.poll_effect()));
+        if let (Some(keeper), Some(input)) = (&mut self.keeper, kept) {
+            keeper.took(self.now, input, self.effects.range(n_before..));
+        }
         if let (Some(tap), Some(input)) = (&mut self.recording, recorded) {
             tap.took(tap.inputs(), self.now, input, self.effects.range(n_before..), &self.scheduler);
+        }
+    }
+
+    /// The same with everything that the scheduler is told kept, so that its past can be looked at.
+    #[must_use]
+    pub fn kept(mut self, keeper: Option<Keeper>) -> Self {
+        self.keeper = keeper;
+        self
+    }
+
+    /// The same with what happened kept in memory, so that it can be recorded later.
+    #[must_use]
+    pub fn remembering(mut self) -> Self {
+        let tap = self.recording.take();
+        self.recording = Some(tap.map_or_else(RecordingTap::in_memory, RecordingTap::with_memory));
+        self
+    }
+
+    /// Begins anew to collect what the watches report, or lets it be.
+    pub fn collect_events(&mut self, is_wanted: bool) {
+        self.events = is_wanted.then(Vec::new);
+    }
+
+    /// What the watches have reported since.
+    pub fn events(&self) -> &[WatchEvent] {
+        self.events.as_deref().unwrap_or_default()
+    }
+
+    /// What has happened up to now can be looked at.
+    pub fn flush_past(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.flush(&self.scheduler);
         }
     }
 
@@ -380,6 +438,16 @@ impl Engine {
             | EffectKind::DeletePod { .. } => Input::EffectDone { id, result: Ok(()) },
         };
         self.handle(answer);
+    }
+}
+
+/// What the watch has reported, if an input comes from one.
+fn event_of(input: &Input) -> Option<WatchEvent> {
+    match input {
+        Input::Added(object) => Some(WatchEvent::Added(object.clone())),
+        Input::Updated { old, new } => Some(WatchEvent::Modified { old: old.clone(), new: new.clone() }),
+        Input::Deleted(object) => Some(WatchEvent::Deleted(object.clone())),
+        _ => None,
     }
 }
 

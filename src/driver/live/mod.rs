@@ -1,17 +1,22 @@
 //! The live cluster: watched, predicted, and run where a person wants that.
 //!
 //! `connect` finds the API server, `feed` lists and watches each kind, `informers` makes inputs of what they report,
-//! `engine` holds the scheduler, `observer` compares its decisions with the cluster's.
+//! `engine` holds the scheduler, `observer` compares its decisions with the cluster's. `keeper` keeps what the scheduler
+//! is told, and `past` lets a person look at it, and fork it, while the cluster goes on.
 
+mod aside;
 pub mod connect;
 pub mod elect;
 pub mod engine;
 pub mod events;
 mod feed;
 pub mod informers;
+pub mod keeper;
 pub mod lease;
 pub mod observer;
+pub mod past;
 pub mod requests;
 pub mod session;
+mod shadow;
 pub mod view;
 pub mod writer;

@@ -15,10 +15,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::api::{Kind, Str, Time};
+use crate::driver::breakpoints::Breaks;
+use crate::driver::breakpoints::list::Stop;
+use crate::driver::desk::Desk;
 use crate::driver::rewind::Moment;
 use crate::driver::sandbox::simulator::ExtenderTransport;
 use crate::driver::session::{
-    Known, Notice, NoticeLevel, RecorderView, RunState, SessionCommand, SessionHandle, SessionView, Speed,
+    Known, Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
 };
 use crate::scheduler::effect::{Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
@@ -29,6 +32,7 @@ use super::engine::{Engine, Mode};
 use super::feed::feed;
 use super::informers::Report;
 use super::lease::ElectionOptions;
+use super::past::{Past, PastView};
 use super::view::LiveView;
 use super::writer::{Surroundings, Writer};
 
@@ -38,6 +42,8 @@ const REPORTS: usize = 4_096;
 const STRETCH: Duration = Duration::from_millis(8);
 /// The shortest time between two views.
 const VIEW_INTERVAL: Duration = Duration::from_millis(100);
+/// The same while something else than the live cluster is shown, and nothing happens.
+const ASIDE_INTERVAL: Duration = Duration::from_secs(1);
 /// So long the end of an election is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Series of Events are looked at so often.
@@ -109,6 +115,38 @@ pub fn spawn(
     client: &Client,
     runtime: Runtime,
 ) -> std::io::Result<(SessionHandle, SessionThread)> {
+    spawn_with(setup, client, runtime, None)
+}
+
+/// The same with a past that can be looked at, forked and recorded.
+///
+/// # Errors
+/// If the system has no thread left.
+pub fn spawn_with_past(
+    setup: LiveSetup,
+    client: &Client,
+    runtime: Runtime,
+    desk: Desk,
+) -> std::io::Result<(SessionHandle, SessionThread)> {
+    spawn_with(setup, client, runtime, Some(desk))
+}
+
+fn spawn_with(
+    mut setup: LiveSetup,
+    client: &Client,
+    runtime: Runtime,
+    desk: Option<Desk>,
+) -> std::io::Result<(SessionHandle, SessionThread)> {
+    let mut started = now();
+    let mut past = None;
+    if let Some(desk) = &desk {
+        started = desk.header().start;
+        let source = setup.target.context.as_str().into();
+        let scheduler = setup.engine.scheduler();
+        let (kept, keeper) = Past::start(scheduler, desk.header(), source, Some(desk.another()))?;
+        setup.engine = setup.engine.kept(Some(keeper)).remembering();
+        past = Some(kept);
+    }
     let (command_sender, commands) = mpsc::unbounded_channel();
     let (report_sender, reports) = mpsc::channel(REPORTS);
     let (outcome_sender, outcomes) = mpsc::unbounded_channel();
@@ -133,11 +171,16 @@ pub fn spawn(
         writer,
         transport: setup.transport,
         outcomes: outcome_sender,
-        started: now(),
+        started,
         n_answered: 0,
         notice: None,
         n_notices: 0,
         runtime,
+        past,
+        past_notice: 0,
+        desk,
+        breaks: Breaks::default(),
+        stop: None,
     };
     if setup.is_armed {
         session.arm();
@@ -147,6 +190,7 @@ pub fn spawn(
         let handle = session.runtime.handle().clone();
         handle.block_on(session.run(commands, reports, outcomes, elections, &views));
         session.engine.finish_recording("the session was closed");
+        session.end_recordings();
         if let Some(election) = session.election_task.take() {
             // A leader gives the lease back, so that nobody has to wait for it to run out.
             let _ = handle.block_on(async { tokio::time::timeout(PATIENCE, election).await });
@@ -174,26 +218,34 @@ pub enum Leadership {
     Unguarded,
 }
 
-struct Live {
-    recording_file: Str,
+pub(super) struct Live {
+    pub(super) recording_file: Str,
     client: Client,
     election: Option<(LeaseName, ElectionOptions)>,
     /// Given to the election when that begins; while it is there the other end stays open.
     elected: Option<UnboundedSender<Elected>>,
     leadership: Leadership,
     election_task: Option<JoinHandle<()>>,
-    engine: Engine,
+    pub(super) engine: Engine,
     target: Target,
     writer: Writer,
     transport: Arc<dyn ExtenderTransport>,
     outcomes: UnboundedSender<Input>,
-    run_state: RunState,
+    pub(super) run_state: RunState,
     started: Time,
     notice: Option<Notice>,
     /// How many commands are carried out.
     n_answered: u64,
     n_notices: u64,
     runtime: Runtime,
+    /// Absent where nobody looks back.
+    pub(super) past: Option<Past>,
+    /// The last notice from there that was told.
+    pub(super) past_notice: u64,
+    /// Absent where nothing can be recorded from within.
+    pub(super) desk: Option<Desk>,
+    pub(super) breaks: Breaks,
+    pub(super) stop: Option<Stop>,
 }
 
 impl Live {
@@ -209,11 +261,14 @@ impl Live {
         let mut last_refresh = Instant::now();
         let mut is_dirty = true;
         let mut is_election_over = false;
+        let mut past_views = self.past.as_ref().map(|past| past.views.clone());
         loop {
             let has_work = self.has_work();
             let timeout = self.until_timeout();
             let view_due = is_dirty.then(|| VIEW_INTERVAL.saturating_sub(last_view.elapsed()));
-            let wait = [timeout, view_due, Some(EVENT_REFRESH)].into_iter().flatten().min();
+            // How far the cluster is ahead of what is shown grows by itself.
+            let aside_due = self.is_aside().then(|| ASIDE_INTERVAL.saturating_sub(last_view.elapsed()));
+            let wait = [timeout, view_due, aside_due, Some(EVENT_REFRESH)].into_iter().flatten().min();
             let wait = if has_work { Duration::ZERO } else { wait.unwrap_or(EVENT_REFRESH) };
             let mut has_command = false;
             tokio::select! {
@@ -239,6 +294,10 @@ impl Live {
                     }
                     None => is_election_over = true,
                 },
+                () = changed(&mut past_views) => {
+                    has_command = true;
+                    self.hear_of_the_past();
+                }
                 report = reports.recv() => {
                     let Some((kind, report)) = report else { return };
                     self.report(kind, report);
@@ -255,6 +314,7 @@ impl Live {
                 is_dirty = true;
             }
             is_dirty |= self.work();
+            self.engine.flush_past();
             self.carry_out();
             self.report_problems();
             if last_refresh.elapsed() >= EVENT_REFRESH {
@@ -264,6 +324,7 @@ impl Live {
                     self.runtime.spawn(async move { writer.refresh_events(now()).await });
                 }
             }
+            is_dirty |= self.is_aside() && last_view.elapsed() >= ASIDE_INTERVAL;
             if has_command || (is_dirty && last_view.elapsed() >= VIEW_INTERVAL) {
                 last_view = Instant::now();
                 is_dirty = false;
@@ -283,11 +344,14 @@ impl Live {
             }
             _ => {}
         }
+        let before = self.before_a_move();
         self.engine.report(kind, report, now());
+        self.stop_at_breaks(before);
     }
 
     fn has_work(&self) -> bool {
-        self.run_state != RunState::Paused && self.engine.can_schedule()
+        self.run_state != RunState::Paused
+            && (self.engine.can_schedule() || self.engine.scheduler().has_stepped_binding_cycle())
     }
 
     fn until_timeout(&self) -> Option<Duration> {
@@ -301,10 +365,16 @@ impl Live {
         let mut has_worked = false;
         while self.has_work() && start.elapsed() < STRETCH {
             let n_before = self.engine.scheduler().n_outcomes();
-            if !self.engine.step(Command::ScheduleOne, now()) {
+            // With breakpoints an attempt is made phase by phase, so that it stops before anything is bound.
+            let before = self.before_a_move();
+            let command = if before.is_some() { Command::NextPhase } else { Command::ScheduleOne };
+            if !self.engine.step(command, now()) {
                 break;
             }
             has_worked = true;
+            if self.stop_at_breaks(before) {
+                break;
+            }
             if self.run_state == RunState::RunningToOutcome && self.engine.scheduler().n_outcomes() > n_before
             {
                 self.run_state = RunState::Paused;
@@ -354,41 +424,43 @@ impl Live {
 
     /// False if the session is to end.
     fn command(&mut self, command: SessionCommand) -> bool {
+        let Some(command) = self.passed_on(command) else { return true };
         match command {
             SessionCommand::Quit => return false,
-            SessionCommand::Run => self.run_state = RunState::Running,
-            SessionCommand::RunToOutcome => self.run_state = RunState::RunningToOutcome,
+            SessionCommand::Run => {
+                self.forget_stop();
+                self.run_state = RunState::Running;
+            }
+            SessionCommand::RunToOutcome => {
+                self.forget_stop();
+                self.run_state = RunState::RunningToOutcome;
+            }
             SessionCommand::Pause => self.run_state = RunState::Paused,
             SessionCommand::StepPhase | SessionCommand::StepPlacement => self.step(Command::NextPhase),
             SessionCommand::StepCycle => self.step(Command::ScheduleOne),
             SessionCommand::Live(command) => self.live_command(command),
             SessionCommand::Edit(_) => {
-                self.say(NoticeLevel::Error, "a live cluster is not edited here; change it with kubectl")
+                let text =
+                    "a live cluster is not edited here: fork it (:fork) and edit the fork, or use kubectl";
+                self.say(NoticeLevel::Error, text);
             }
             SessionCommand::Mark(name) => self.mark(&name, false),
             SessionCommand::Note(text) => self.mark(&text, true),
-            SessionCommand::StopRecording => {
-                self.engine.finish_recording("ended by hand");
-                self.say(NoticeLevel::Info, "nothing is recorded any more");
+            SessionCommand::StopRecording => self.stop_recording("recording was stopped"),
+            SessionCommand::Record(to) => self.record(&to),
+            SessionCommand::SaveLast(to) => self.save_last(&to),
+            SessionCommand::Leave => {
+                self.say(NoticeLevel::Info, "this is the live cluster: :fork copies it into a sandbox");
             }
-            SessionCommand::Record(_) | SessionCommand::SaveLast(_) => {
-                let text = "a live session is recorded from its start: schedscope live --record FILE";
-                self.say(NoticeLevel::Error, text);
-            }
-            SessionCommand::Seek(_) | SessionCommand::SeekAgain { .. } | SessionCommand::Leave => {
-                self.say(NoticeLevel::Error, "no recording is played");
-            }
-            SessionCommand::Compare(..) | SessionCommand::Debug(_) => {
-                self.say(NoticeLevel::Error, "breakpoints and branches are there in a sandbox only");
-            }
-            SessionCommand::Back(_)
+            SessionCommand::Seek(_)
+            | SessionCommand::SeekAgain { .. }
+            | SessionCommand::Fork
+            | SessionCommand::Compare(..)
+            | SessionCommand::Debug(_)
+            | SessionCommand::Back(_)
             | SessionCommand::ToEnd
             | SessionCommand::ToElapsed(_)
-            | SessionCommand::ToBranch(_) => {
-                let text =
-                    "a live cluster does not go back; a recording of it does: schedscope live --record FILE";
-                self.say(NoticeLevel::Info, text);
-            }
+            | SessionCommand::ToBranch(_) => {}
             SessionCommand::SetSpeed(_)
             | SessionCommand::Faster
             | SessionCommand::Slower
@@ -400,17 +472,18 @@ impl Live {
     }
 
     fn mark(&mut self, text: &str, is_note: bool) {
-        let said = match self.engine.mark(text, is_note) {
-            true if is_note => "noted".to_owned(),
-            true => format!("marked as {text:?}"),
-            false => "nothing is recorded: schedscope live --record FILE".to_owned(),
-        };
+        self.engine.mark(text, is_note);
+        let said = if is_note { "noted".to_owned() } else { format!("marked as {text:?}") };
         self.say(NoticeLevel::Info, said);
     }
 
     fn step(&mut self, command: Command) {
         self.run_state = RunState::Paused;
-        if !self.engine.step(command, now()) {
+        self.forget_stop();
+        let before = self.before_a_move();
+        if self.engine.step(command, now()) {
+            self.stop_at_breaks(before);
+        } else {
             let text = if self.engine.informers().has_started() {
                 "no pod can be tried now"
             } else {
@@ -497,20 +570,16 @@ impl Live {
         }
     }
 
-    fn say(&mut self, level: NoticeLevel, text: impl Into<String>) {
+    pub(super) fn say(&mut self, level: NoticeLevel, text: impl Into<String>) {
         self.n_notices += 1;
         self.notice = Some(Notice { number: self.n_notices, level, text: text.into() });
     }
 
-    fn recorder_view(&self) -> Option<RecorderView> {
-        let (stats, failure) = self.engine.recording_state()?;
-        Some(RecorderView { file: self.recording_file.clone(), stats, failure: failure.map(Str::from) })
-    }
-
-    fn view(&self) -> SessionView {
+    fn view(&mut self) -> SessionView {
+        self.breaks.update_watches(self.engine.scheduler());
         let scheduler = self.engine.scheduler();
         let now = now();
-        SessionView {
+        let view = SessionView {
             source: self.target.context.as_str().into(),
             run_state: self.run_state,
             speed: Speed::Times(1),
@@ -519,13 +588,26 @@ impl Live {
             scheduler: Arc::new(scheduler.view()),
             moment: Moment::default(),
             known: Known { n_answered: self.n_answered, recorder: self.recorder_view(), ..Known::default() },
-            debug: Arc::default(),
+            debug: self.breaks.view(self.stop()),
             branches: Arc::default(),
             comparison: None,
             live: Some(Arc::new(LiveView::new(&self.engine, &self.target))),
+            aside: None,
             notice: self.notice.clone(),
             failure: None,
-        }
+        };
+        self.with_aside(view)
+    }
+}
+
+/// Waits until there is something new to see of the past.
+async fn changed(views: &mut Option<watch::Receiver<Arc<PastView>>>) {
+    let is_alive = match views {
+        Some(views) => views.changed().await.is_ok(),
+        None => false,
+    };
+    if !is_alive {
+        std::future::pending::<()>().await;
     }
 }
 

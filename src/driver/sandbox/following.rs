@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::api::Time;
 use crate::driver::replay::chunk::{Chunk, changed_by};
 use crate::framework::extender::ExtenderAnswer;
-use crate::recording::{Divergence, Judge, Record};
+use crate::recording::{Divergence, Header, Judge, Record};
 use crate::scheduler::Scheduler;
 use crate::scheduler::effect::{Effect, EffectId, EffectKind};
 use crate::scheduler::input::Input;
@@ -34,6 +34,19 @@ impl Simulator {
     pub fn following(scheduler: Scheduler, judge: Judge, start: Time, seed: u64) -> Self {
         let following = Following { judge, open: BTreeMap::new(), divergence: None, seed };
         Self::without_cluster(scheduler, start, following)
+    }
+
+    /// The same for a scheduler in the middle of what `header` begins, that waits for answers to `open`.
+    pub fn following_from(
+        scheduler: Scheduler,
+        header: &Header,
+        now: Time,
+        open: BTreeMap<EffectId, Effect>,
+    ) -> Self {
+        let following = Following { judge: Judge::new(header), open, divergence: None, seed: header.seed };
+        let mut simulator = Self::without_cluster(scheduler, header.start, following);
+        simulator.now = now;
+        simulator
     }
 
     /// Whether it is given what was recorded.

@@ -4,6 +4,7 @@
 //! its grace period is over, and the controllers of volumes and devices. Nothing replaces a pod that has gone.
 
 pub mod admission;
+pub mod answers;
 pub mod api;
 mod configuration;
 pub mod controllers;

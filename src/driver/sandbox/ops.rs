@@ -1,15 +1,17 @@
 //! What a person does with a sandbox, as operations of a [`Machine`]: so a sandbox can be taken back.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::api::{Kind, NamespacedName, Time};
 use crate::driver::history::{Done, Machine};
+use crate::driver::recorder::RecordingTap;
 use crate::driver::replay::chunk::{Chunk, Lead};
 use crate::driver::session::Edit;
-use crate::framework::extender::ExtenderAnswer;
+use crate::scheduler::Scheduler;
 use crate::scheduler::view::CycleSummary;
 
-use super::simulator::{Notes, Simulator};
+use super::answers::Answered;
+use super::simulator::{Notes, SharedTap, Simulator};
 
 /// One thing that is done with a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +28,58 @@ pub enum SimulatorOp {
     Edit(Edit),
     /// What was recorded happens again.
     Recorded(Arc<Chunk>),
-    /// The recording is left: from here on it is a sandbox.
-    Leave,
+    /// The recording, or the live cluster, is left: from here on it is a sandbox. What happens then can be recorded by
+    /// that way, if there is one.
+    Leave(Option<TapOfBranch>),
+    /// The scheduler is begun anew on the cluster as it is, and recorded from there on.
+    Anew(Anew),
 }
+
+/// The way to the recording of a branch.
+#[derive(Clone, Debug)]
+pub struct TapOfBranch {
+    tap: SharedTap,
+    /// Inputs in it before the branch began.
+    behind: u64,
+}
+
+impl TapOfBranch {
+    /// For a branch that begins now.
+    pub fn new(tap: RecordingTap) -> Self {
+        let behind = tap.inputs();
+        Self { tap: Arc::new(Mutex::new(tap)), behind }
+    }
+}
+
+impl PartialEq for TapOfBranch {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.tap, &other.tap)
+    }
+}
+
+impl Eq for TapOfBranch {}
+
+/// A scheduler that knows of nothing yet, and the way to its recording.
+#[derive(Clone, Debug)]
+pub struct Anew {
+    scheduler: Arc<Mutex<Scheduler>>,
+    tap: SharedTap,
+}
+
+impl Anew {
+    /// Both.
+    pub fn new(scheduler: Scheduler, tap: SharedTap) -> Self {
+        Self { scheduler: Arc::new(Mutex::new(scheduler)), tap }
+    }
+}
+
+impl PartialEq for Anew {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.tap, &other.tap)
+    }
+}
+
+impl Eq for Anew {}
 
 impl SimulatorOp {
     /// Whether it is a step of the scheduler.
@@ -36,7 +87,7 @@ impl SimulatorOp {
         match self {
             Self::StepPhase | Self::StepCycle => true,
             Self::Recorded(chunk) => chunk.is_step(),
-            Self::NextTimeout | Self::TimeTo(_) | Self::Edit(_) | Self::Leave => false,
+            Self::NextTimeout | Self::TimeTo(_) | Self::Edit(_) | Self::Leave(_) | Self::Anew(_) => false,
         }
     }
 
@@ -81,6 +132,26 @@ pub struct SimulatorFact {
 }
 
 impl SimulatorFact {
+    /// What an operation has come to that a scheduler has done, with `n_outcomes` attempts over before it.
+    pub fn of(
+        scheduler: &Scheduler,
+        at: Time,
+        n_outcomes: u64,
+        changed: Vec<(Kind, NamespacedName)>,
+    ) -> Self {
+        let counts = scheduler.counts();
+        Self {
+            at,
+            cycles: counts.cycles,
+            bound: counts.bound,
+            preempted: counts.preempted,
+            failed: counts.failed,
+            is_in_cycle: scheduler.is_in_cycle(),
+            attempt: scheduler.last_attempt_after(n_outcomes).map(Arc::new),
+            changed: changed.into(),
+        }
+    }
+
     /// Whether anything but the clock has moved since an earlier operation.
     pub fn has_moved_since(&self, before: &Self) -> bool {
         let totals = |fact: &Self| (fact.cycles, fact.bound, fact.preempted, fact.failed, fact.is_in_cycle);
@@ -101,9 +172,16 @@ pub enum SimulatorSaid {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct SimulatorOutside {
     /// What extenders have answered.
-    answers: Box<[ExtenderAnswer]>,
+    answers: Box<[Answered]>,
     /// The number of the last input in the recording, if there is one.
     recorded: u64,
+}
+
+impl SimulatorOutside {
+    /// What extenders have answered.
+    pub fn answers(&self) -> &[Answered] {
+        &self.answers
+    }
 }
 
 impl Machine for Simulator {
@@ -113,12 +191,15 @@ impl Machine for Simulator {
     type Said = SimulatorSaid;
 
     fn apply(&mut self, op: &SimulatorOp, outside: Option<&SimulatorOutside>) -> Done<Self> {
-        let known_answers =
-            outside.map(|outside| outside.answers.iter().cloned().collect()).unwrap_or_default();
+        let known = outside.into_iter().flat_map(|outside| outside.answers.iter());
+        let known_answers = known.map(|answered| answered.answer.clone()).collect();
         // What is done again is in the recording already.
         self.set_recording(outside.is_none());
         self.notes = Some(Notes { known_answers, ..Notes::default() });
         let n_attempts = self.scheduler().n_outcomes();
+        if let SimulatorOp::Leave(Some(TapOfBranch { tap, behind })) = op {
+            self.share_tap(Arc::clone(tap), outside.is_none(), *behind);
+        }
         if !matches!(op, SimulatorOp::Recorded(_)) {
             self.leave_recording();
         }
@@ -135,24 +216,19 @@ impl Machine for Simulator {
                 self.follow(chunk);
                 SimulatorSaid::Moved(true)
             }
-            SimulatorOp::Leave => SimulatorSaid::Moved(true),
+            SimulatorOp::Leave(_) => SimulatorSaid::Moved(true),
+            SimulatorOp::Anew(Anew { scheduler, tap }) => {
+                let scheduler = scheduler.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                self.begin_anew(scheduler, Arc::clone(tap), outside.is_none());
+                SimulatorSaid::Moved(true)
+            }
         };
         let notes = self.notes.take().unwrap_or_default();
         self.last_events = notes.events;
         if let Some(outside) = outside {
             self.set_recorded_behind(outside.recorded);
         }
-        let counts = self.scheduler().counts();
-        let fact = SimulatorFact {
-            at: self.now(),
-            cycles: counts.cycles,
-            bound: counts.bound,
-            preempted: counts.preempted,
-            failed: counts.failed,
-            is_in_cycle: self.scheduler().is_in_cycle(),
-            attempt: self.scheduler().last_attempt_after(n_attempts).map(Arc::new),
-            changed: notes.changed.into(),
-        };
+        let fact = SimulatorFact::of(self.scheduler(), self.now(), n_attempts, notes.changed);
         let outside = SimulatorOutside { answers: notes.answers.into(), recorded: self.recorded_behind() };
         Done { outside, fact, said }
     }

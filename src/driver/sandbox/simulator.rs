@@ -16,6 +16,7 @@ use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectKind}
 use crate::scheduler::input::{Command, Input};
 use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 
+use super::answers::Answered;
 use super::api::{ApiError, SandboxApi, WatchEvent};
 use super::controllers::{Controllers, Journal};
 use super::following::Following;
@@ -45,7 +46,7 @@ pub struct Simulator {
     pub(super) scheduler: Scheduler,
     pub(super) api: SandboxApi,
     pub(super) now: Time,
-    start: Time,
+    pub(super) start: Time,
     /// Deeds that the core has asked for and that are not done.
     pub(super) effects: VecDeque<Effect>,
     transport: Arc<dyn ExtenderTransport>,
@@ -62,11 +63,14 @@ pub struct Simulator {
     pub(super) configuration: Option<Arc<str>>,
 }
 
+/// The way to a recording, for a simulator and its copies.
+pub type SharedTap = Arc<Mutex<RecordingTap>>;
+
 /// The way to a recording. A copy of the simulator shares it, and records nothing until it is told to: it may be a
 /// checkpoint that is done again, or a look at what could be.
 #[derive(Debug, Default)]
 struct Tap {
-    shared: Option<Arc<Mutex<RecordingTap>>>,
+    shared: Option<SharedTap>,
     is_active: bool,
     /// The number of the input in the recording that the scheduler has taken last.
     behind: u64,
@@ -86,9 +90,9 @@ impl Tap {
 
 /// What is noted while an operation is done.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Notes {
+pub(in crate::driver) struct Notes {
     /// What extenders have answered.
-    pub answers: Vec<ExtenderAnswer>,
+    pub answers: Vec<Answered>,
     /// What they answer, if it is known already.
     pub known_answers: VecDeque<ExtenderAnswer>,
     /// The objects that have changed.
@@ -163,7 +167,13 @@ impl Simulator {
     /// wait in an order in which they come into its queues as they stand in the other's: those that were turned down
     /// are tried first, and turned down again, then come those in backoffQ and in activeQ. Whatever else the other one
     /// has in memory it does not have: backoffs, attempts, what waits at Permit, random numbers.
-    pub(in crate::driver) fn begun_anew(scheduler: Scheduler, other: &Self, recording: RecordingTap) -> Self {
+    pub(in crate::driver) fn begun_anew(
+        scheduler: Scheduler,
+        other: &Self,
+        (tap, is_active): (SharedTap, bool),
+        transport: Arc<dyn ExtenderTransport>,
+        notes: Option<Notes>,
+    ) -> Self {
         let mut api = other.api.clone();
         api.take_events();
         let view = other.scheduler.view();
@@ -172,7 +182,9 @@ impl Simulator {
         let n_turned_down = view.unschedulable_pods.len();
         let objects: Vec<Object> = api.objects().iter().collect();
         let pods = api.objects().pods.clone();
-        let mut simulator = Self::fresh(scheduler, api, other.now, Some(recording));
+        let mut simulator = Self::fresh(scheduler, api, other.now, None).with_transport(transport);
+        simulator.recording = Tap { shared: Some(tap), is_active, behind: 0 };
+        simulator.notes = notes;
         simulator.controllers.clone_from(&other.controllers);
         simulator.configuration.clone_from(&other.configuration);
         for object in objects {
@@ -201,6 +213,19 @@ impl Simulator {
         }
         simulator.settle();
         simulator
+    }
+
+    /// The same done to this one, which keeps its clock.
+    pub(super) fn begin_anew(&mut self, scheduler: Scheduler, tap: SharedTap, is_active: bool) {
+        let (notes, transport) = (self.notes.take(), Arc::clone(&self.transport));
+        let start = self.start;
+        *self = Self::begun_anew(scheduler, self, (tap, is_active), transport, notes);
+        self.start = start;
+    }
+
+    /// From now on it is recorded there, behind so many inputs.
+    pub(super) fn share_tap(&mut self, tap: SharedTap, is_active: bool, behind: u64) {
+        self.recording = Tap { shared: Some(tap), is_active, behind };
     }
 
     /// Whether nothing is on its way: no attempt, no binding, no eviction that was begun, nobody at Permit.
@@ -330,6 +355,11 @@ impl Simulator {
         let number =
             self.recording.lock().map(|mut tap| tap.took(behind, self.now, input, effects, &self.scheduler));
         self.recording.behind = number.unwrap_or(behind);
+    }
+
+    /// Asks the way to the recording something, if there is one.
+    pub(in crate::driver) fn with_tap<R>(&self, ask: impl FnOnce(&RecordingTap) -> R) -> Option<R> {
+        self.recording.lock().map(|tap| ask(&tap))
     }
 
     /// How many inputs were recorded, by this simulator and its copies.
@@ -549,7 +579,7 @@ impl Simulator {
     fn call_extender(&mut self, call: &ExtenderCall) -> ExtenderAnswer {
         let Some(notes) = &mut self.notes else { return self.transport.call(call) };
         let answer = notes.known_answers.pop_front().unwrap_or_else(|| self.transport.call(call));
-        notes.answers.push(answer.clone());
+        notes.answers.push(Answered::new(call, answer.clone()));
         answer
     }
 

@@ -5,6 +5,19 @@ use crate::driver::session::{Edit, SessionCommand};
 
 use super::{CommandCx, Deed, usage};
 
+/// `:branch [N]`.
+pub(super) fn branch(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    let command = match arguments {
+        [] => SessionCommand::Fork,
+        [word] => {
+            let number = word.parse().map_err(|_| format!("{word:?} is not the number of a branch"))?;
+            SessionCommand::ToBranch(number)
+        }
+        _ => return Err(usage("branch")),
+    };
+    Ok(Deed::Session(command))
+}
+
 /// `:compare [A B]`; without numbers the branch of the present moment and the one that it left.
 pub(super) fn compare(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, String> {
     let number =

@@ -75,6 +75,7 @@ fn session_view() -> SessionView {
         known: Default::default(),
         moment: Default::default(),
         live: None,
+        aside: None,
         source: Str::from("sample"),
         run_state: RunState::Paused,
         speed: Speed::Times(10),

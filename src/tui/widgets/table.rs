@@ -311,6 +311,7 @@ mod tests {
             known: Default::default(),
             moment: Default::default(),
             live: None,
+            aside: None,
             source: Str::from(""),
             run_state: RunState::Paused,
             speed: Speed::Max,
