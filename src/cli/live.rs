@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,11 +17,14 @@ use super::{config, console, exit};
 use crate::api::Kind;
 use crate::config::{Gate, SchedulerConfig};
 use crate::driver::extender::HttpTransport;
+use crate::driver::live::audit::{Audit, default_place};
 use crate::driver::live::connect::{self, Connection};
+use crate::driver::live::deed::quote;
 use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
 use crate::driver::live::lease::ElectionOptions;
 use crate::driver::live::session::{LiveSetup, SessionThread, now as live_now, spawn};
+use crate::driver::live::steering::Steering;
 use crate::driver::session::{SessionCommand, SessionHandle, SessionView};
 use crate::framework::Framework;
 use crate::framework::extender::Extender;
@@ -57,9 +61,6 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     terminal::check().map_err(|error| console::explain(&error))?;
     console::start_log(&args.console, &options.log)?;
     let (setup, client, recorder) = setup;
-    if setup.target.is_insecure {
-        tracing::warn!(target: "live", "the server's certificate is not looked at");
-    }
     let (session, thread) = spawn(setup, &client, runtime).context("starting the session")?;
     let reason = tui::run(session, options).map_err(|error| console::explain(&error));
     wait_for(thread)?;
@@ -191,8 +192,48 @@ async fn prepare(
         election: election(args, configuration),
         is_armed: args.operate,
         recording_file: recording_file.into(),
+        steering: steering(args, configuration)?,
     };
     Ok((setup, client, recorder))
+}
+
+/// The audit file and what else a person decides about operating.
+fn steering(args: &LiveArgs, configuration: &SchedulerConfig) -> anyhow::Result<Steering> {
+    let audit = match &args.audit {
+        Some(path) => {
+            Some(Audit::open(path).with_context(|| format!("--audit: opening {}", path.display()))?)
+        }
+        None => None,
+    };
+    let home = |name| std::env::var_os(name).map(PathBuf::from);
+    let operator = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let operator = operator.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned());
+    Ok(Steering {
+        audit,
+        audit_place: default_place(home("XDG_STATE_HOME").as_deref(), home("HOME").as_deref()),
+        serves_anyway: args.serve_anyway,
+        delays_caches: configuration.document.delay_cache_until_active,
+        operator: format!("{operator}@{}", connect::host_name()),
+        kubectl: kubectl(&args.connection),
+    })
+}
+
+/// `kubectl` with the flags that lead to the same cluster; the token stays out.
+fn kubectl(args: &ConnectionArgs) -> String {
+    let mut text = "kubectl".to_owned();
+    let path = args.kubeconfig.as_ref().map(|path| path.display().to_string());
+    let flags = [
+        ("kubeconfig", path.as_ref()),
+        ("context", args.context.as_ref()),
+        ("cluster", args.cluster.as_ref()),
+        ("user", args.user.as_ref()),
+        ("server", args.server.as_ref()),
+        ("as", args.impersonate.as_ref()),
+    ];
+    for (flag, value) in flags.into_iter().filter_map(|(flag, value)| Some((flag, value?))) {
+        text.push_str(&format!(" --{flag} {}", quote(value)));
+    }
+    text
 }
 
 /// How it is made sure that no other instance writes; absent with `--leader-elect=false`.

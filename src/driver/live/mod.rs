@@ -3,7 +3,9 @@
 //! `connect` finds the API server, `feed` lists and watches each kind, `informers` makes inputs of what they report,
 //! `engine` holds the scheduler, `observer` compares its decisions with the cluster's.
 
+pub mod audit;
 pub mod connect;
+pub mod deed;
 pub mod elect;
 pub mod engine;
 pub mod events;
@@ -11,7 +13,11 @@ mod feed;
 pub mod informers;
 pub mod lease;
 pub mod observer;
+pub mod others;
 pub mod requests;
+pub mod rules;
+mod second_look;
 pub mod session;
+pub mod steering;
 pub mod view;
 pub mod writer;
