@@ -75,6 +75,8 @@ pub struct Engine {
     now: Time,
     /// How many deeds were not done since it only observes.
     n_withheld: u64,
+    /// The attempts that were made to write, from the first to the last of each time; the present time has no last one.
+    operated: Vec<(u64, Option<u64>)>,
     /// The last of these, if somebody asks for them.
     withheld: Option<VecDeque<Effect>>,
 }
@@ -107,6 +109,7 @@ impl Engine {
             recording: None,
             now: Time::ZERO,
             n_withheld: 0,
+            operated: Vec::new(),
             withheld: None,
         })
     }
@@ -151,6 +154,11 @@ impl Engine {
         self.withheld.as_mut().map(std::mem::take).unwrap_or_default().into_iter()
     }
 
+    /// The numbers of the attempts that were made to write: the first and the last of each time that it was armed.
+    pub fn operated(&self) -> &[(u64, Option<u64>)] {
+        &self.operated
+    }
+
     /// The binds that wait for a person, the oldest first.
     pub fn to_confirm(&self) -> impl ExactSizeIterator<Item = &ToConfirm> {
         self.to_confirm.iter()
@@ -164,6 +172,17 @@ impl Engine {
     /// Starts or stops writing. Binds that were predicted are decided anew when writing starts, since the cluster may
     /// have another opinion about them by now.
     pub fn set_mode(&mut self, mode: Mode, now: Time) {
+        if mode != self.mode {
+            let n_cycles = self.scheduler.counts().cycles;
+            match (mode, self.operated.last_mut()) {
+                (Mode::Operate, _) => {
+                    let first = n_cycles + u64::from(!self.scheduler.is_in_cycle());
+                    self.operated.push((first, None));
+                }
+                (Mode::Observe, Some((_, last))) => *last = Some(n_cycles),
+                (Mode::Observe, None) => {}
+            }
+        }
         self.mode = mode;
         if mode == Mode::Operate {
             for (_, effect) in std::mem::take(&mut self.held) {

@@ -80,11 +80,18 @@ pub struct LiveView {
     pub open: Vec<(NamespacedName, Decision, Duration)>,
     /// Deeds that were not done, since it only observes.
     pub n_withheld: u64,
+    /// The numbers of the attempts that were made to write: the first and the last of each time that it was armed.
+    pub operated: Vec<(u64, Option<u64>)>,
     /// What was done and who may do it.
     pub steering: Arc<SteeringView>,
 }
 
 impl LiveView {
+    /// Whether an attempt was a prediction: nothing of it was done.
+    pub fn is_predicted(&self, number: u64) -> bool {
+        !self.operated.iter().any(|(first, last)| *first <= number && last.is_none_or(|last| number <= last))
+    }
+
     /// The session as it is now.
     pub fn new(engine: &Engine, target: &Target, steering: SteeringView) -> Self {
         let observer = engine.observer();
@@ -133,6 +140,7 @@ impl LiveView {
                 .map(|(pod, decision, age)| (pod.clone(), decision.clone(), age))
                 .collect(),
             n_withheld: engine.n_withheld(),
+            operated: engine.operated().to_vec(),
             steering: Arc::new(steering),
         }
     }

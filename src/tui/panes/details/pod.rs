@@ -11,6 +11,7 @@ use crate::scheduler::trace::CycleOutcome;
 use crate::scheduler::view::{BindingRow, QueueRow, View};
 use crate::tui::panes::Cx;
 use crate::tui::panes::log::outcome_text;
+use crate::tui::panes::predicted;
 use crate::tui::theme::Role;
 
 /// How many Events are shown.
@@ -24,7 +25,11 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
         events(page, key, view);
         return;
     };
-    if let Some(story) = explain::pod_story(view, key) {
+    if let Some(mut story) = explain::pod_story(view, key) {
+        if matches!(place, PodPlace::Binding(_)) {
+            story.headline = predicted::of_present(story.headline, cx);
+            story.next = predicted::of_present(story.next, cx);
+        }
         let role = match place {
             PodPlace::Unschedulable(row) if row.gated_by.is_none() => Role::StatusUnschedulable,
             PodPlace::Assigned(..) => Role::StatusSuccess,
@@ -42,7 +47,8 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
     }
     let cycle = view.cycle.as_ref().filter(|cycle| cycle.pod_key() == *key);
     if let Some(cycle) = cycle {
-        page.text(format!("Attempt {}: {}.", cycle.number, explain::verdict_so_far(cycle)), Role::Text);
+        let verdict = predicted::of_attempt(explain::verdict_so_far(cycle), cycle.number, cx);
+        page.text(format!("Attempt {}: {verdict}.", cycle.number), Role::Text);
     }
     let pod = place.pod();
     if let Some(message) = last_message(&place, pod) {
@@ -190,7 +196,10 @@ fn attempts(page: &mut Page, log: &PodLog, view: &View, cx: &Cx<'_>) {
             (format!(" {} ", cx.glyphs.dot), Role::Muted),
             (ago(view, attempt.started), Role::Text),
             (format!(" {} ", cx.glyphs.dot), Role::Muted),
-            (short_outcome(&attempt.outcome), outcome_role(&attempt.outcome)),
+            (
+                predicted::of_attempt(short_outcome(&attempt.outcome), attempt.number, cx),
+                outcome_role(&attempt.outcome),
+            ),
         ]);
         page.note(format!("by {}", story.why), Role::Muted);
         page.note(story.verdicts, Role::Text);
