@@ -18,7 +18,7 @@ use crate::api::Kind;
 use crate::config::{Gate, SchedulerConfig};
 use crate::driver::extender::HttpTransport;
 use crate::driver::live::audit::{Audit, default_place};
-use crate::driver::live::connect::{self, Connection};
+use crate::driver::live::connect::{self, Connection, Target};
 use crate::driver::live::deed::quote;
 use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
@@ -180,6 +180,7 @@ async fn prepare(
             .context("building the scheduler")?
             .recorded(tap);
     let recording_file = args.record.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    let steering = steering(args, configuration, &target)?;
     let setup = LiveSetup {
         engine,
         kinds,
@@ -192,13 +193,13 @@ async fn prepare(
         election: election(args, configuration),
         is_armed: args.operate,
         recording_file: recording_file.into(),
-        steering: steering(args, configuration)?,
+        steering,
     };
     Ok((setup, client, recorder))
 }
 
 /// The audit file and what else a person decides about operating.
-fn steering(args: &LiveArgs, configuration: &SchedulerConfig) -> anyhow::Result<Steering> {
+fn steering(args: &LiveArgs, configuration: &SchedulerConfig, target: &Target) -> anyhow::Result<Steering> {
     let audit = match &args.audit {
         Some(path) => {
             Some(Audit::open(path).with_context(|| format!("--audit: opening {}", path.display()))?)
@@ -214,17 +215,18 @@ fn steering(args: &LiveArgs, configuration: &SchedulerConfig) -> anyhow::Result<
         serves_anyway: args.serve_anyway,
         delays_caches: configuration.document.delay_cache_until_active,
         operator: format!("{operator}@{}", connect::host_name()),
-        kubectl: kubectl(&args.connection),
+        kubectl: kubectl(&args.connection, target),
     })
 }
 
 /// `kubectl` with the flags that lead to the same cluster; the token stays out.
-fn kubectl(args: &ConnectionArgs) -> String {
+fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
     let mut text = "kubectl".to_owned();
     let path = args.kubeconfig.as_ref().map(|path| path.display().to_string());
     let flags = [
         ("kubeconfig", path.as_ref()),
-        ("context", args.context.as_ref()),
+        // The kubeconfig may have another current context by the time that somebody uses it.
+        ("context", target.is_of_kubeconfig.then_some(&target.context)),
         ("cluster", args.cluster.as_ref()),
         ("user", args.user.as_ref()),
         ("server", args.server.as_ref()),

@@ -178,11 +178,14 @@ fn right_segments(n_log_dropped: u64, cx: &ChromeCx<'_>) -> Vec<Segment> {
     let counts = &cx.view.scheduler.counts;
     let pending = counts.active + counts.backoff + counts.unschedulable;
     // Who only observes has bound nothing.
-    let observes = cx.view.live.as_ref().is_some_and(|live| live.mode == Mode::Observe);
-    let bound = if observes { "foreseen" } else { "bound" };
+    let (bound, n_bound) = match &cx.view.live {
+        Some(live) if live.operated.is_empty() => ("foreseen", counts.bound + counts.binding as u64),
+        Some(live) => ("bound", live.steering.n_bound),
+        None => ("bound", counts.bound),
+    };
     let mut segments = vec![
         labeled(3, "cycle", &counts.cycles.to_string(), cx),
-        labeled(6, bound, &counts.bound.to_string(), cx),
+        labeled(6, bound, &n_bound.to_string(), cx),
         labeled(2, "pending", &pending.to_string(), cx),
         labeled(8, "nodes", &counts.nodes.to_string(), cx),
     ];

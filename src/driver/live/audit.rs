@@ -1,7 +1,8 @@
 //! The audit file: what was done in the cluster, when, as whom, and who said so.
 //!
 //! One JSON object a line, appended and never changed, readable by its owner alone. It holds names, conditions and
-//! messages, never credentials: those are not known where lines are made. `docs/live.md` describes the fields.
+//! messages, never credentials: those are not known where lines are made. `docs/live.md` describes
+//! the fields.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -84,7 +85,8 @@ impl Audit {
             line["error"] = Value::from(error.as_str());
         }
         line["confirmedBy"] = Value::from(confirmed_by);
-        line["undo"] = Value::from(deed.undo.as_ref().and_then(|undo| undo.command.as_deref()));
+        let undo = deed.undo.as_ref().filter(|_| matches!(outcome, Outcome::Done | Outcome::Unknown));
+        line["undo"] = Value::from(undo.and_then(|undo| undo.command.as_deref()));
         self.write(&line);
     }
 

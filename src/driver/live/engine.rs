@@ -33,6 +33,19 @@ pub enum Mode {
     Operate,
 }
 
+/// A time in which it was armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operated {
+    /// The number of the first attempt.
+    pub first: u64,
+    /// The number of the last one; absent while the time goes on.
+    pub last: Option<u64>,
+    /// Since when.
+    pub from: Time,
+    /// Until when; absent while it goes on.
+    pub to: Option<Time>,
+}
+
 /// A Bind that a person is to confirm.
 #[derive(Clone, Debug)]
 pub struct ToConfirm {
@@ -75,8 +88,8 @@ pub struct Engine {
     now: Time,
     /// How many deeds were not done since it only observes.
     n_withheld: u64,
-    /// The attempts that were made to write, from the first to the last of each time; the present time has no last one.
-    operated: Vec<(u64, Option<u64>)>,
+    /// When it was armed.
+    operated: Vec<Operated>,
     /// The last of these, if somebody asks for them.
     withheld: Option<VecDeque<Effect>>,
 }
@@ -154,8 +167,8 @@ impl Engine {
         self.withheld.as_mut().map(std::mem::take).unwrap_or_default().into_iter()
     }
 
-    /// The numbers of the attempts that were made to write: the first and the last of each time that it was armed.
-    pub fn operated(&self) -> &[(u64, Option<u64>)] {
+    /// When it was armed.
+    pub fn operated(&self) -> &[Operated] {
         &self.operated
     }
 
@@ -177,9 +190,12 @@ impl Engine {
             match (mode, self.operated.last_mut()) {
                 (Mode::Operate, _) => {
                     let first = n_cycles + u64::from(!self.scheduler.is_in_cycle());
-                    self.operated.push((first, None));
+                    self.operated.push(Operated { first, last: None, from: now, to: None });
                 }
-                (Mode::Observe, Some((_, last))) => *last = Some(n_cycles),
+                (Mode::Observe, Some(time)) => {
+                    time.last = Some(n_cycles);
+                    time.to = Some(now);
+                }
                 (Mode::Observe, None) => {}
             }
         }

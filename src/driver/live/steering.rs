@@ -52,6 +52,8 @@ pub struct SteeringView {
     pub deeds: Vec<Arc<DeedRow>>,
     /// How many deeds there were.
     pub n_deeds: u64,
+    /// How many of them were binds that are done.
+    pub n_bound: u64,
     /// The audit file, and why it cannot be written, if it cannot.
     pub audit: Option<(String, Option<String>)>,
 }
@@ -64,6 +66,7 @@ pub(super) struct Ledger {
     user: String,
     deeds: VecDeque<Arc<DeedRow>>,
     n_deeds: u64,
+    n_bound: u64,
     in_flight: BTreeMap<EffectId, Deed>,
     confirmed: BTreeMap<EffectId, String>,
     survey: Option<Survey>,
@@ -82,6 +85,7 @@ impl Ledger {
             user: target.user.clone(),
             deeds: VecDeque::new(),
             n_deeds: 0,
+            n_bound: 0,
             in_flight: BTreeMap::new(),
             confirmed: BTreeMap::new(),
             survey: None,
@@ -218,6 +222,7 @@ impl Ledger {
             return;
         }
         self.n_deeds += 1;
+        self.n_bound += u64::from(outcome == Outcome::Done && deed.resource == "pods/binding");
         if self.deeds.len() == DEEDS_KEPT {
             self.deeds.pop_front();
         }
@@ -233,6 +238,7 @@ impl Ledger {
             survey: self.survey.clone(),
             deeds: self.deeds.iter().rev().cloned().collect(),
             n_deeds: self.n_deeds,
+            n_bound: self.n_bound,
             audit: self
                 .steering
                 .audit

@@ -6,7 +6,7 @@ use crate::api::{Duration, Kind, NamespacedName, Str, Time};
 use crate::scheduler::effect::EffectId;
 
 use super::connect::Target;
-use super::engine::{Engine, Mode};
+use super::engine::{Engine, Mode, Operated};
 use super::informers::InformerState;
 use super::observer::{Agreement, Comparison, Decision};
 use super::steering::SteeringView;
@@ -80,8 +80,8 @@ pub struct LiveView {
     pub open: Vec<(NamespacedName, Decision, Duration)>,
     /// Deeds that were not done, since it only observes.
     pub n_withheld: u64,
-    /// The numbers of the attempts that were made to write: the first and the last of each time that it was armed.
-    pub operated: Vec<(u64, Option<u64>)>,
+    /// When it was armed.
+    pub operated: Vec<Operated>,
     /// What was done and who may do it.
     pub steering: Arc<SteeringView>,
 }
@@ -89,7 +89,12 @@ pub struct LiveView {
 impl LiveView {
     /// Whether an attempt was a prediction: nothing of it was done.
     pub fn is_predicted(&self, number: u64) -> bool {
-        !self.operated.iter().any(|(first, last)| *first <= number && last.is_none_or(|last| number <= last))
+        !self.operated.iter().any(|time| time.first <= number && time.last.is_none_or(|last| number <= last))
+    }
+
+    /// Whether what the scheduler wanted to write at a time was written.
+    pub fn was_writing(&self, at: Time) -> bool {
+        self.operated.iter().any(|time| time.from <= at && time.to.is_none_or(|to| at < to))
     }
 
     /// The session as it is now.

@@ -307,3 +307,42 @@ fn refusal(code: u16, message: String) -> Refusal {
 fn parse(kind: crate::api::Kind, value: &Value) -> Result<Object, Refusal> {
     Object::deserialize_kind(kind, value).map_err(|error| refusal(0, error.to_string()))
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use super::*;
+    use crate::api::{NamespacedName, Uid};
+    use crate::scheduler::effect::EffectId;
+
+    fn bind() -> Effect {
+        let kind = EffectKind::Bind {
+            pod: NamespacedName::new("shop", "a"),
+            uid: Uid::from("u"),
+            node: "n1".into(),
+        };
+        Effect { id: EffectId(1), kind }
+    }
+
+    async fn error_of(writer: &Writer) -> String {
+        let input = writer.carry_out(bind(), Surroundings::default(), Time::ZERO).await;
+        let Some(Input::EffectDone { result: Err(failure), .. }) = input else { return String::new() };
+        failure.message
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_its_turn_when_writing_ends_does_not_go_out() {
+        let config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+        let writer = Writer::new(Client::try_from(config).unwrap(), 5.0, 1, "host");
+        assert_eq!(error_of(&writer).await, "nothing is written any more");
+        writer.set_open(true);
+        // The bucket holds one token, and that was taken: this one waits.
+        let waiting = tokio::spawn({
+            let writer = writer.clone();
+            async move { error_of(&writer).await }
+        });
+        tokio::task::yield_now().await;
+        writer.set_open(false);
+        assert_eq!(waiting.await.unwrap(), "nothing is written any more");
+    }
+}

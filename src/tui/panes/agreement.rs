@@ -9,7 +9,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::find::Find;
-use super::informers::{details_height, put_details};
+use super::informers::{details_height, n_wrapped, put_details};
 use super::{Cx, Outcome, Pane, PaneId, Request, Subject, names};
 use crate::api::time::human_duration;
 use crate::api::{Duration, NamespacedName};
@@ -333,9 +333,7 @@ impl Pane for AgreementPane {
             frame::empty(area, buf, why, cx);
             return;
         }
-        let width = usize::from(area.width.saturating_sub(2)).max(1);
-        let n_lines: usize = lines.iter().map(|(line, _)| text::wrap(line, width).len()).sum();
-        let height = details_height(area.height, entries.len(), n_lines);
+        let height = details_height(area.height, entries.len(), n_wrapped(&lines, area.width));
         if height > 0 {
             let y = area.bottom() - height;
             let name = self.cursor.key().map(|(_, name)| name.to_string()).unwrap_or_default();

@@ -139,12 +139,18 @@ pub(super) fn put_details(area: Rect, buf: &mut Buffer, lines: &[(String, Role)]
     }
 }
 
+/// How many lines they take.
+pub(super) fn n_wrapped(lines: &[(String, Role)], width: u16) -> usize {
+    let width = usize::from(width.saturating_sub(2)).max(1);
+    lines.iter().map(|(line, _)| text::wrap(line, width).len()).sum()
+}
+
 /// How many lines of `height` the details below a list of `n_rows` get.
 pub(super) fn details_height(height: u16, n_rows: usize, n_lines: usize) -> u16 {
     if height < 7 {
         return 0;
     }
-    let wanted = u16::try_from(n_lines + 1).unwrap_or(u16::MAX).min(height / 2);
+    let wanted = u16::try_from(n_lines + 1).unwrap_or(u16::MAX).min(height * 3 / 5);
     let spare = height.saturating_sub(u16::try_from(n_rows + 1).unwrap_or(u16::MAX));
     wanted.max(spare.min(u16::try_from(n_lines + 1).unwrap_or(u16::MAX)))
 }
@@ -224,7 +230,7 @@ impl Pane for InformersPane {
             put_details(area, buf, &lines, cx);
             return;
         }
-        let height = details_height(area.height, rows.len(), lines.len());
+        let height = details_height(area.height, rows.len() + 1, n_wrapped(&lines, area.width));
         if height > 0 {
             let y = area.bottom() - height;
             let name = self.cursor.key().map(|kind| kind.resource().to_owned()).unwrap_or_default();

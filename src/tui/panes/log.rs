@@ -452,7 +452,8 @@ impl LineDrawer<'_> {
         spans.push(Span::raw(" "));
         spans.extend(self.find.spans(&event.regarding.to_string(), self.cx.theme.style(Role::Name), self.cx));
         spans.push(Span::raw(" "));
-        spans.extend(self.find.spans(&event.note, self.cx.theme.style(Role::Text), self.cx));
+        let note = predicted::note(event, self.cx);
+        spans.extend(self.find.spans(&note, self.cx.theme.style(Role::Text), self.cx));
         ("event", style, spans)
     }
 

@@ -4,6 +4,7 @@
 //! they make. What it says of them is put into the words of a prediction here.
 
 use crate::driver::live::engine::Mode;
+use crate::scheduler::view::ObjectEvent;
 
 use super::Cx;
 
@@ -16,6 +17,16 @@ pub fn of_attempt(text: String, number: u64, cx: &Cx<'_>) -> String {
 /// What is said of the present, as a prediction if nothing is written.
 pub fn of_present(text: String, cx: &Cx<'_>) -> String {
     if observes(cx) { words(&text) } else { text }
+}
+
+/// The note of an Event, with a word where it was not written.
+pub fn note(event: &ObjectEvent, cx: &Cx<'_>) -> String {
+    if is_unwritten(event, cx) { format!("(not written) {}", event.note) } else { event.note.clone() }
+}
+
+/// Whether an Event is what would have been written.
+pub fn is_unwritten(event: &ObjectEvent, cx: &Cx<'_>) -> bool {
+    cx.view.live.as_ref().is_some_and(|live| !live.was_writing(event.at))
 }
 
 /// Whether the session is live and writes nothing.
@@ -47,7 +58,7 @@ fn words_after(text: &str, done: &str) -> String {
     } else {
         text.to_owned()
     };
-    text.replace("placed on ", "would be placed on ")
+    text.replace("placed on ", "would bind to ")
 }
 
 #[cfg(test)]
@@ -60,7 +71,7 @@ mod tests {
         assert_eq!(words("being bound to a-1"), "would be bound to a-1");
         assert_eq!(
             words("placed on a-1; the binding cycle runs"),
-            "would be placed on a-1; the cluster has not decided"
+            "would bind to a-1; the cluster has not decided"
         );
         assert_eq!(
             words("It has a place on a-1 and is being bound: Bind."),

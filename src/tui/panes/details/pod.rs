@@ -22,7 +22,7 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
     page.title(vec![(String::from("pod "), Role::Muted), (key.to_string(), Role::Strong)]);
     let Some(place) = explain::place_of(view, key) else {
         page.text("The scheduler does not know this pod: it is gone, or it has ended.", Role::Muted);
-        events(page, key, view);
+        events(page, key, cx);
         return;
     };
     if let Some(mut story) = explain::pod_story(view, key) {
@@ -93,7 +93,7 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
     if let Some(owner) = pod.metadata.controller() {
         page.item("owner", format!("{} {}", owner.kind, owner.name));
     }
-    events(page, key, view);
+    events(page, key, cx);
 }
 
 /// What the last attempt said: from the queue, or from the condition that it left.
@@ -235,13 +235,14 @@ pub(super) const fn outcome_role(outcome: &CycleOutcome) -> Role {
 }
 
 /// What the scheduler wrote about the pod.
-fn events(page: &mut Page, key: &NamespacedName, view: &View) {
+fn events(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
+    let view = &cx.view.scheduler;
     let events: Vec<_> =
         view.events.iter().rev().filter(|event| event.regarding == *key).take(N_EVENTS).collect();
     if !events.is_empty() {
         page.heading("events");
         for event in events {
-            page.item(ago(view, event.at), format!("{}: {}", event.reason, event.note));
+            page.item(ago(view, event.at), format!("{}: {}", event.reason, predicted::note(event, cx)));
         }
     }
 }
