@@ -207,8 +207,9 @@ fn steering(args: &LiveArgs, configuration: &SchedulerConfig, target: &Target) -
         None => None,
     };
     let home = |name| std::env::var_os(name).map(PathBuf::from);
-    let operator = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
-    let operator = operator.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned());
+    let operator = ["USER", "LOGNAME"].into_iter().find_map(std::env::var_os);
+    let operator = operator.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.is_empty());
+    let operator = operator.unwrap_or_else(|| "unknown".to_owned());
     Ok(Steering {
         audit,
         audit_place: default_place(home("XDG_STATE_HOME").as_deref(), home("HOME").as_deref()),

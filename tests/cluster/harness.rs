@@ -201,8 +201,8 @@ impl ControlPlane {
     /// Changes an object by a merge patch.
     pub fn patch(&self, version: &str, kind: &str, plural: &str, key: (&str, &str), patch: Value) {
         let api = self.api(version, kind, plural, Some(key.0));
-        let patched = api.patch(key.1, &PatchParams::default(), &Patch::Merge(&patch));
-        self.runtime.block_on(patched).unwrap();
+        let patch = Patch::Merge(&patch);
+        self.runtime.block_on(api.patch(key.1, &PatchParams::default(), &patch)).unwrap();
     }
 
     /// All pods of `default`.

@@ -224,7 +224,8 @@ fn credentials_are_seen_nowhere_whatever_goes_wrong() {
         }
         let mut terminal = Stage::new(&arguments).env("RUST_BACKTRACE", "full").start();
         terminal.wait_text("observes only").wait_text("nodes 1");
-        terminal.send("A").wait_text("says so").send("test\r").wait_text(" ARMED ");
+        terminal.send("A").wait_text("says so");
+        terminal.send("test\r").wait_text(" ARMED ");
         // The server goes, so that everything fails that can fail.
         cluster.stop();
         terminal.send("K").wait_text("lagging");

@@ -197,6 +197,9 @@ pub enum Leadership {
     Unguarded,
 }
 
+/// What is listed and watched, and who is told.
+type Feeds = (Sender<(Kind, Report)>, Vec<Kind>);
+
 /// What a survey is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
@@ -211,7 +214,7 @@ struct Live {
     ledger: Ledger,
     surveys: UnboundedSender<(Survey, Purpose)>,
     /// What is listed and watched, before that has begun.
-    feeds: Option<(Sender<(Kind, Report)>, Vec<Kind>)>,
+    feeds: Option<Feeds>,
     recording_file: Str,
     client: Client,
     election: Option<(LeaseName, ElectionOptions)>,

@@ -131,7 +131,7 @@ impl LiveView {
                     id: bind.id,
                     pod: bind.pod.clone(),
                     node: bind.node.clone(),
-                    age: engine.now().saturating_since(bind.since),
+                    age: super::session::now().saturating_since(bind.since),
                 })
                 .collect(),
             informers,

@@ -121,3 +121,217 @@ impl Shell {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::api::{Duration, Kind, NamespacedName, Str, Time};
+    use crate::driver::live::connect::Target;
+    use crate::driver::live::informers::InformerState;
+    use crate::driver::live::observer::{Agreement, Comparison, Decision};
+    use crate::driver::live::others::Who;
+    use crate::driver::live::session::Leadership;
+    use crate::driver::live::steering::SteeringView;
+    use crate::driver::live::view::{ConfirmRow, InformerRow, LiveView};
+    use crate::driver::session::{RunState, SessionView, Speed};
+    use crate::scheduler::effect::EffectId;
+    use crate::scheduler::view::View;
+    use crate::tui::keymap::{Key, key, load};
+    use crate::tui::shell::Look;
+    use crate::tui::theme::{ColorDepth, Theme};
+    use crate::tui::widgets::glyphs::ASCII;
+
+    fn live() -> LiveView {
+        let steering = SteeringView {
+            leadership: Leadership::None,
+            lease: None,
+            who: Who { name: "ann".to_owned(), is_told_by_server: true },
+            survey: None,
+            deeds: Vec::new(),
+            n_deeds: 0,
+            n_bound: 0,
+            audit: None,
+        };
+        let forbidden = InformerState::Forbidden { message: "no".to_owned() };
+        LiveView {
+            target: Target {
+                context: "prod".to_owned(),
+                is_of_kubeconfig: true,
+                user: "ann".to_owned(),
+                server: "https://api/".to_owned(),
+                is_insecure: true,
+            },
+            profiles: vec!["ours".into()],
+            mode: Mode::Observe,
+            is_confirming: false,
+            to_confirm: Vec::new(),
+            informers: vec![InformerRow {
+                kind: Kind::CSINode,
+                state: forbidden,
+                n_objects: 0,
+                n_unreadable: 0,
+                unreadable: Vec::new(),
+                last_report: None,
+                n_lists: 0,
+                n_changes: 0,
+            }],
+            has_started: true,
+            comparisons: Arc::new(vec![Comparison {
+                number: 1,
+                at: Time::ZERO,
+                pod: NamespacedName::new("shop", "a"),
+                ours: Some(Decision::Node("n1".into())),
+                theirs: Decision::Node("n2".into()),
+                agreement: Agreement::Different,
+                why: "n1 leads n2 by 3: ImageLocality +3".into(),
+            }]),
+            counts: vec![(Agreement::Different, 1)],
+            rate: Some(0.0),
+            open: vec![(NamespacedName::new("shop", "b"), Decision::Node("n3".into()), Duration::ZERO)],
+            n_withheld: 0,
+            operated: Vec::new(),
+            steering: Arc::new(steering),
+        }
+    }
+
+    struct Console(Shell);
+
+    impl Console {
+        fn new(live: Option<LiveView>) -> Self {
+            let look = Look {
+                theme: Theme::mono(),
+                glyphs: ASCII,
+                depth: ColorDepth::None,
+                is_motion_reduced: true,
+            };
+            Self(Shell::new(Arc::new(view(live)), look, load::built_in()))
+        }
+
+        fn press(&mut self, keys: &str) -> Vec<Effect> {
+            key::parse_chord(keys).unwrap().into_iter().flat_map(|key| self.0.on_key(key)).collect()
+        }
+
+        fn type_(&mut self, text: &str) {
+            for c in text.chars() {
+                assert_eq!(self.0.on_key(Key::plain(key::Code::Char(c))), []);
+            }
+        }
+
+        fn screen(&mut self, width: u16, height: u16) -> String {
+            let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
+            self.0.draw(&mut buf);
+            let rows = buf.content().chunks(usize::from(width));
+            rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
+        }
+    }
+
+    fn view(live: Option<LiveView>) -> SessionView {
+        SessionView {
+            known: Default::default(),
+            moment: Default::default(),
+            live: live.map(Arc::new),
+            source: Str::from("prod"),
+            run_state: RunState::Paused,
+            speed: Speed::Times(1),
+            elapsed: Duration::ZERO,
+            next_timeout: None,
+            scheduler: Arc::new(View::default()),
+            notice: None,
+            debug: Default::default(),
+            branches: Default::default(),
+            comparison: None,
+            failure: None,
+        }
+    }
+
+    fn tell(command: LiveCommand) -> Vec<Effect> {
+        vec![Effect::Session(SessionCommand::Live(command))]
+    }
+
+    #[test]
+    fn arming_wants_the_name_of_the_context_and_disarming_nothing() {
+        let mut console = Console::new(Some(live()));
+        assert_eq!(console.press("A"), tell(LiveCommand::Survey));
+        let screen = console.screen(80, 24);
+        for part in ["prod", "https://api/", "ann (the API server says so)", "ours", "NOT looked at"] {
+            assert!(screen.contains(part), "{part} is missing:\n{screen}");
+        }
+        assert_eq!(console.press("enter"), [], "nothing was typed");
+        console.type_("production");
+        assert_eq!(console.press("enter"), []);
+        assert!(console.screen(80, 24).contains("That is not prod"));
+        console.press("ctrl-u");
+        console.type_("prod");
+        assert_eq!(console.press("enter"), tell(LiveCommand::Arm));
+        let mut armed = Console::new(Some(LiveView { mode: Mode::Operate, ..live() }));
+        assert_eq!(armed.press("A"), tell(LiveCommand::Disarm));
+    }
+
+    #[test]
+    fn armed_stands_on_top_and_in_every_frame_at_every_size() {
+        for (width, height, n) in [(80, 24, 2), (120, 36, 5), (200, 60, 11)] {
+            let mut console = Console::new(Some(LiveView { mode: Mode::Operate, ..live() }));
+            let screen = console.screen(width, height);
+            assert_eq!(screen.matches(" ARMED ").count(), n, "{screen}");
+            assert!(screen.contains("TLS IS NOT VERIFIED"));
+        }
+    }
+
+    #[test]
+    fn a_bind_is_answered_only_after_its_key_and_only_the_one_that_is_drawn() {
+        let row = ConfirmRow {
+            id: EffectId(7),
+            pod: NamespacedName::new("shop", "a"),
+            node: "n1".into(),
+            age: Duration::ZERO,
+        };
+        let asks = LiveView { mode: Mode::Operate, to_confirm: vec![row], ..live() };
+        let mut console = Console::new(Some(asks));
+        assert!(console.screen(80, 24).contains("1 bind waits for you, C answers: bind shop/a to n1?"));
+        assert!(!console.press("y").iter().any(|effect| matches!(effect, Effect::Session(_))));
+        console.press("C");
+        assert_eq!(console.0.focused(), PaneId::Matrix);
+        console.screen(80, 24);
+        assert_eq!(console.press("y"), tell(LiveCommand::Confirm { id: EffectId(7), is_wanted: true }));
+        assert_eq!(console.press("n"), tell(LiveCommand::Confirm { id: EffectId(7), is_wanted: false }));
+        console.0.on_view(Arc::new(view(Some(live()))));
+        assert!(!console.0.has_overlay(), "nothing waits any more");
+    }
+
+    #[test]
+    fn a_forbidden_kind_shows_the_rule_to_copy_and_what_is_lost() {
+        let mut console = Console::new(Some(live()));
+        console.press("K");
+        let screen = console.screen(80, 24);
+        assert!(screen.contains("resources: [\"csinodes\"]"), "{screen}");
+        assert!(screen.contains("limits are not kept"), "{screen}");
+        let copied = console.press("y");
+        assert!(
+            matches!(&copied[..], [Effect::Copy(rule)] if rule.starts_with("- apiGroups: [\"storage.k8s.io\"]"))
+        );
+    }
+
+    #[test]
+    fn a_difference_names_the_plugin_and_a_prediction_says_would() {
+        let mut console = Console::new(Some(live()));
+        console.press("9");
+        let screen = console.screen(80, 24);
+        for part in ["this scheduler would bind to n1", "ImageLocality +3", "Neither chance nor timing"] {
+            assert!(screen.contains(part), "{part} is missing:\n{screen}");
+        }
+        console.press("m");
+        console.press("m");
+        let screen = console.screen(80, 24);
+        assert!(screen.contains("would bind to n3") && !screen.contains("bound to"), "{screen}");
+    }
+
+    #[test]
+    fn without_a_live_cluster_the_keys_say_so() {
+        let mut console = Console::new(None);
+        assert_eq!(console.press("A"), []);
+        assert!(console.screen(80, 24).contains("about a live cluster"));
+    }
+}
