@@ -223,7 +223,8 @@ fn credentials_are_seen_nowhere_whatever_goes_wrong() {
             continue;
         }
         let mut terminal = Stage::new(&arguments).env("RUST_BACKTRACE", "full").start();
-        terminal.wait_text("observes only").wait_text("nodes 1");
+        terminal.wait_text("observes only");
+        terminal.send("K").wait_text("synced 1");
         terminal.send("A").wait_text("says so");
         terminal.send("test\r").wait_text(" ARMED ");
         // The server goes, so that everything fails that can fail.

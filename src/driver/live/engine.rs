@@ -199,14 +199,16 @@ impl Engine {
                 (Mode::Observe, None) => {}
             }
         }
-        self.mode = mode;
         if mode == Mode::Operate {
+            // Still observing: that a prediction ends is nothing to tell the cluster.
             for (_, effect) in std::mem::take(&mut self.held) {
                 let failure = failure(ApiFailureReason::Other, "it was a prediction; the pod is tried again");
                 self.input(Input::EffectDone { id: effect.id, result: Err(failure) }, now);
             }
+            self.mode = mode;
             return;
         }
+        self.mode = mode;
         // What a person has not confirmed was not done.
         for bind in std::mem::take(&mut self.to_confirm) {
             let failure = failure(ApiFailureReason::Other, "nothing is written any more");

@@ -94,7 +94,7 @@ impl LiveView {
 
     /// Whether what the scheduler wanted to write at a time was written.
     pub fn was_writing(&self, at: Time) -> bool {
-        self.operated.iter().any(|time| time.from <= at && time.to.is_none_or(|to| at < to))
+        self.operated.iter().any(|time| time.from < at && time.to.is_none_or(|to| at < to))
     }
 
     /// The session as it is now.

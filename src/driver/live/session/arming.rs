@@ -157,6 +157,11 @@ impl Live {
     fn stop_writing(&mut self, why: &str) {
         self.writer.set_open(false);
         if self.engine.mode() == Mode::Operate {
+            for bind in self.engine.to_confirm() {
+                let ToConfirm { id, pod, uid, node, .. } = bind.clone();
+                let effect = Effect { id, kind: EffectKind::Bind { pod, uid, node } };
+                self.ledger.withheld(&effect, self.engine.informers().objects(), now());
+            }
             self.ledger.session("disarm", "done", why, now());
         }
         self.engine.set_mode(Mode::Observe, now());
