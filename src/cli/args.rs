@@ -276,7 +276,7 @@ pub struct ExportArgs {
     /// The size of the console, in columns and rows
     #[arg(long, value_name = "COLUMNSxROWS", default_value = "120x36", conflicts_with = "markdown")]
     pub size: String,
-    /// Theme: dark or light
+    /// Theme: dark, light, high-contrast, color-blind or solarized
     #[arg(long, value_name = "NAME", default_value = "dark", conflicts_with = "markdown")]
     pub theme: String,
     /// Uses ASCII characters alone
@@ -488,12 +488,13 @@ pub enum OutputFormat {
 /// How the console looks and behaves.
 #[derive(Clone, Debug, Args)]
 pub struct ConsoleArgs {
-    /// Theme: dark or light
-    #[arg(long, value_name = "NAME", env = "SCHEDSCOPE_THEME", default_value = "dark")]
-    pub theme: String,
-    /// How many colours the terminal has
-    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
-    pub color: ColorWhen,
+    /// Theme: dark, light, high-contrast, color-blind, solarized, mono, one of your own, or the
+    /// path of a .toml file [default: dark]
+    #[arg(long, value_name = "NAME|FILE", env = "SCHEDSCOPE_THEME")]
+    pub theme: Option<String>,
+    /// How many colours the terminal has [default: auto]
+    #[arg(long, value_enum)]
+    pub color: Option<ColorWhen>,
     /// Uses ASCII characters alone
     #[arg(long)]
     pub ascii: bool,
@@ -506,6 +507,10 @@ pub struct ConsoleArgs {
     /// A file with key bindings, laid over the built-in ones
     #[arg(long, value_name = "FILE")]
     pub keymap: Option<PathBuf>,
+    /// The folder of your own settings, keys and themes [default: $XDG_CONFIG_HOME/schedscope, or
+    /// ~/.config/schedscope]
+    #[arg(long, value_name = "DIR", env = "SCHEDSCOPE_SETTINGS")]
+    pub settings: Option<PathBuf>,
     /// Writes log lines to this file as well
     #[arg(long, value_name = "FILE")]
     pub log_file: Option<PathBuf>,

@@ -1,60 +1,31 @@
 //! Opens the console: look, log, keymap, terminal.
 
-use std::fs::{self, OpenOptions};
-use std::sync::Mutex;
+use std::fs::OpenOptions;
+use std::sync::{Arc, Mutex};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
 
-use super::args::{ColorWhen, ConsoleArgs};
+use super::args::ConsoleArgs;
+use super::settings::SettingsFiles;
 use crate::tui::log_lines::LogRing;
-use crate::tui::theme::{ColorDepth, Theme};
+use crate::tui::settings::SettingsSource as _;
 use crate::tui::{TuiError, TuiOptions};
 
 /// What the arguments and the environment say about the console. Everything that can be wrong with them is found
 /// here, before the terminal is touched.
 pub(super) fn options(args: &ConsoleArgs) -> anyhow::Result<TuiOptions> {
     #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
-    let var = |name| std::env::var(name).ok();
-    let depth = match args.color {
-        ColorWhen::Auto => ColorDepth::from_env(
-            var("NO_COLOR").as_deref(),
-            var("COLORTERM").as_deref(),
-            var("TERM").as_deref(),
-        ),
-        ColorWhen::Never => ColorDepth::None,
-        ColorWhen::Ansi16 => ColorDepth::Ansi16,
-        ColorWhen::Ansi256 => ColorDepth::Ansi256,
-        ColorWhen::Truecolor => ColorDepth::TrueColor,
-    };
-    let Some(theme) = Theme::built_in(&args.theme, depth) else {
-        bail!("--theme: there is no theme {:?}; there are dark and light", args.theme);
-    };
-    let keymap = match &args.keymap {
-        None => None,
-        Some(path) => {
-            let name = path.display().to_string();
-            let text = fs::read_to_string(path).with_context(|| format!("--keymap: reading {name}"))?;
-            Some((name, text))
-        }
-    };
-    let is_utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .filter_map(var)
-        .find(|value| !value.is_empty())
-        .is_none_or(|value| {
-            let value = value.to_ascii_lowercase();
-            value.contains("utf-8") || value.contains("utf8")
-        });
+    let var = |name: &str| std::env::var(name).ok();
+    let (files, fixed) = SettingsFiles::new(args, &var).map_err(anyhow::Error::msg)?;
+    let appearance = files.read().map_err(anyhow::Error::msg)?;
     Ok(TuiOptions {
-        theme,
-        depth,
-        is_ascii: args.ascii || !is_utf8,
-        has_mouse: !args.no_mouse,
-        keymap,
-        is_motion_reduced: args.reduced_motion,
+        appearance,
+        source: Some(Arc::new(files)),
+        depth: fixed.depth,
+        has_mouse: fixed.has_mouse,
         log: LogRing::default(),
     })
 }
@@ -87,7 +58,7 @@ pub(super) fn explain(error: &TuiError) -> anyhow::Error {
         TuiError::NotATerminal | TuiError::DumbTerminal => {
             "; `schedscope run` does the same without a screen"
         }
-        TuiError::Keymap(_) | TuiError::Io(_) => "",
+        TuiError::Io(_) => "",
     };
     anyhow::anyhow!("{error}{hint}")
 }

@@ -19,6 +19,7 @@ use crate::tui::export::svg::svg;
 use crate::tui::export::{ExportError, Range};
 use crate::tui::keymap::key::parse_chord;
 use crate::tui::layout::{MIN_HEIGHT, MIN_WIDTH};
+use crate::tui::theme::load::BUILT_IN;
 use crate::tui::theme::{ColorDepth, Theme};
 
 /// The largest size of a console.
@@ -135,7 +136,7 @@ fn picture(args: &ExportArgs) -> anyhow::Result<PictureOptions> {
         );
     };
     let Some(theme) = Theme::built_in(&args.theme, ColorDepth::TrueColor) else {
-        bail!("--theme: there is no theme {:?}; there are dark and light", args.theme);
+        bail!("--theme: there is no theme {:?}; there are {}", args.theme, BUILT_IN.join(", "));
     };
     let keys = if args.keys.trim().is_empty() {
         Vec::new()

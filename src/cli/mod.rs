@@ -16,6 +16,7 @@ mod redact;
 mod replay;
 mod run;
 mod sandbox;
+mod settings;
 mod setup;
 
 use std::io::Write as _;

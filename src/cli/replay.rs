@@ -108,7 +108,7 @@ fn explain(error: &TuiError) -> anyhow::Error {
         TuiError::NotATerminal | TuiError::DumbTerminal => {
             anyhow::anyhow!("{error}; `schedscope replay --check` compares without a screen")
         }
-        TuiError::Keymap(_) | TuiError::Io(_) => console::explain(error),
+        TuiError::Io(_) => console::explain(error),
     }
 }
 

@@ -235,6 +235,7 @@ actions! {
     Back "back" [Global] "Come out: clear the filter, or give back the whole screen";
     ThemeDark "theme-dark" [Global] palette true "Use the dark theme";
     ThemeLight "theme-light" [Global] palette true "Use the light theme";
+    NextTheme "next-theme" [Global] palette true "Change to the next theme";
     Redraw "redraw" [Global] "Draw the whole screen again";
     Suspend "suspend" [Global] "Go to the shell; `fg` comes back";
     Quit "quit" [Global] "Quit";

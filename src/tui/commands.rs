@@ -13,7 +13,7 @@ use super::known_commands as known;
 use super::manifest;
 use super::panes::Subject;
 use super::suggest::nearest;
-use super::theme::load::BUILT_IN;
+use super::theme::library::Themes;
 
 mod branches;
 mod debug;
@@ -55,6 +55,8 @@ pub struct CommandCx<'a> {
     pub view: &'a SessionView,
     /// What is selected.
     pub selected: Option<&'a Subject>,
+    /// The themes that can be chosen.
+    pub themes: &'a Themes,
 }
 
 /// What kind of word comes next, for completion.
@@ -394,7 +396,7 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
         Word::NodeSetting => plain(&["cpu=", "memory=", "zone=", "pods="]),
         Word::Wanted => plain(&["marker", "failure", "preemption", "pod"]),
         Word::Back => plain(&["phase", "cycle", "start"]),
-        Word::Theme => plain(&BUILT_IN),
+        Word::Theme => cx.themes.names().map(str::to_owned).collect(),
         Word::Speed => plain(&["1", "2", "10", "60", "600", "max"]),
         Word::Taint => plain(&["key=value:NoSchedule", "key=value:PreferNoSchedule", "key=value:NoExecute"]),
         Word::Node => cx.view.scheduler.nodes.iter().map(|node| node.name().to_string()).collect(),

@@ -10,6 +10,7 @@ use std::future::Future;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -20,10 +21,15 @@ use crate::driver::session::{Edit, NoticeLevel, SessionCommand, SessionHandle};
 
 use super::keymap::Key;
 use super::log_lines::LogRing;
+use super::settings::SettingsSource;
 use super::shell::{Effect, MouseDeed, Shell};
 use super::signals::{Signal, Signals};
 use super::terminal::Terminal;
 use super::{ExitReason, TuiError};
+
+mod watch;
+
+use watch::SettingsWatch;
 
 /// The least time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
@@ -36,7 +42,13 @@ pub async fn run(
     has_mouse: bool,
     session: SessionHandle,
     log: LogRing,
+    settings: Option<Arc<dyn SettingsSource>>,
 ) -> Result<ExitReason, TuiError> {
+    let folders = settings.as_ref().map(|source| source.folders()).unwrap_or_default();
+    let (watch, problems) = SettingsWatch::new(&folders);
+    for problem in problems {
+        tracing::warn!(target: "settings", "not watched: {problem}");
+    }
     // Before the terminal is touched there is somebody who gives it back on a signal.
     let signals = Signals::new()?;
     let terminal = Terminal::take_over(has_mouse)?;
@@ -48,6 +60,8 @@ pub async fn run(
         events: Some(EventStream::new()),
         signals,
         started: Instant::now(),
+        settings,
+        watch,
         is_session_alive: true,
         is_dirty: true,
         end: None,
@@ -64,6 +78,8 @@ struct Console {
     events: Option<EventStream>,
     signals: Signals,
     started: Instant,
+    settings: Option<Arc<dyn SettingsSource>>,
+    watch: SettingsWatch,
     is_session_alive: bool,
     is_dirty: bool,
     end: Option<ExitReason>,
@@ -75,6 +91,7 @@ enum Woken {
     Terminal(Option<std::io::Result<Event>>),
     View(bool),
     Log,
+    Settings,
     Deadline,
 }
 
@@ -91,12 +108,16 @@ impl Console {
             let deadline = if self.is_dirty {
                 Some(next_frame)
             } else {
-                self.shell.deadline().map(|at| self.started + at)
+                let shell = self.shell.deadline().map(|at| self.started + at);
+                [shell, self.watch.due()].into_iter().flatten().min()
             };
             let woken = self.wait(deadline).await;
             self.shell.set_now(self.started.elapsed());
             self.on(woken)?;
             self.drain().await?;
+            if self.watch.take_due(Instant::now()) {
+                self.read_settings();
+            }
             if let Some(reason) = self.end {
                 // An error means that the session has ended already, which is what is wanted.
                 self.session.send(SessionCommand::Quit);
@@ -114,6 +135,7 @@ impl Console {
             event = next_event(events) => Woken::Terminal(event),
             is_alive = session.changed(), if self.is_session_alive => Woken::View(is_alive),
             () = self.log.arrived() => Woken::Log,
+            () = self.watch.changed() => Woken::Settings,
             () = until(deadline) => Woken::Deadline,
         }
     }
@@ -162,9 +184,20 @@ impl Console {
                 self.is_dirty = true;
             }
             Woken::Log => self.is_dirty |= self.log.drain_into(self.shell.log_mut()),
+            Woken::Settings => self.watch.note(Instant::now()),
             Woken::Deadline => self.is_dirty = true,
         }
         Ok(())
+    }
+
+    /// Files have changed. What is wrong with them is told, and everything stays as it was.
+    fn read_settings(&mut self) {
+        match self.settings.as_ref().map(|source| source.read()) {
+            Some(Ok(appearance)) => self.shell.set_appearance(appearance),
+            Some(Err(mistakes)) => self.shell.tell_mistakes(mistakes),
+            None => {}
+        }
+        self.is_dirty = true;
     }
 
     /// A terminal that was small for a moment has lost what did not fit, even if its size is the same again.

@@ -9,6 +9,7 @@
 //! them where the [`layout`] says, in the styles of the [`theme`].
 
 use std::io;
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -25,8 +26,10 @@ mod known_commands;
 pub mod layout;
 pub mod log_lines;
 pub mod manifest;
+pub mod mistake;
 pub mod overlays;
 pub mod panes;
+pub mod settings;
 pub mod shell;
 pub mod signals;
 pub mod suggest;
@@ -34,27 +37,23 @@ pub mod terminal;
 pub mod theme;
 pub mod widgets;
 
-use keymap::load::KeymapError;
 use log_lines::LogRing;
+use settings::{Appearance, SettingsSource};
 use shell::{Look, Shell};
-use theme::{ColorDepth, Theme};
+use theme::ColorDepth;
 use widgets::glyphs::Glyphs;
 
 /// How the console shall be.
 #[derive(Clone, Debug)]
 pub struct TuiOptions {
-    /// The theme, converted to `depth`.
-    pub theme: Theme,
+    /// Look and keys.
+    pub appearance: Appearance,
+    /// Where those are read again when files have changed.
+    pub source: Option<Arc<dyn SettingsSource>>,
     /// How many colours the terminal shows.
     pub depth: ColorDepth,
-    /// Whether only ASCII is drawn.
-    pub is_ascii: bool,
     /// Whether the mouse is listened to.
     pub has_mouse: bool,
-    /// A person's own keymap: the file's name and its text.
-    pub keymap: Option<(String, String)>,
-    /// Whether nothing is lit for a moment.
-    pub is_motion_reduced: bool,
     /// Where the program's own log lines come from.
     pub log: LogRing,
 }
@@ -63,12 +62,10 @@ impl TuiOptions {
     /// What is right where nobody says otherwise: the dark theme, Unicode, the mouse, the built-in keys.
     pub fn new(depth: ColorDepth) -> Self {
         Self {
-            theme: Theme::dark(depth),
+            appearance: Appearance::new(depth),
+            source: None,
             depth,
-            is_ascii: false,
             has_mouse: true,
-            keymap: None,
-            is_motion_reduced: false,
             log: LogRing::default(),
         }
     }
@@ -94,9 +91,6 @@ pub enum TuiError {
     /// The terminal says that it can do nothing (`TERM=dumb`).
     #[error("the terminal can show plain lines only (TERM=dumb)")]
     DumbTerminal,
-    /// The keymap file has mistakes.
-    #[error("{}", .0.iter().map(KeymapError::to_string).collect::<Vec<_>>().join("\n"))]
-    Keymap(Vec<KeymapError>),
     /// The terminal failed. Trying again may help only if the terminal is another one.
     #[error("the terminal failed: {0}")]
     Io(#[from] io::Error),
@@ -104,18 +98,20 @@ pub enum TuiError {
 
 /// Opens the console on a session and runs it until it ends. The terminal is given back in every case.
 pub fn run(session: SessionHandle, options: TuiOptions) -> Result<ExitReason, TuiError> {
-    let keymap = match &options.keymap {
-        None => keymap::load::built_in(),
-        Some((file, text)) => keymap::load::with_overrides(file, text).map_err(TuiError::Keymap)?,
-    };
     terminal::check()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let Appearance { theme, themes, keymap, is_ascii, is_motion_reduced, warnings } = options.appearance;
+    for warning in warnings {
+        tracing::warn!(target: "settings", "{warning}");
+    }
     let look = Look {
-        theme: options.theme,
-        glyphs: Glyphs::new(options.is_ascii),
+        settings_theme: Some(theme.name().to_owned()),
+        theme,
+        themes,
+        glyphs: Glyphs::new(is_ascii),
         depth: options.depth,
-        is_motion_reduced: options.is_motion_reduced,
+        is_motion_reduced,
     };
     let shell = Shell::new(session.view(), look, keymap);
-    runtime.block_on(event_loop::run(shell, options.has_mouse, session, options.log))
+    runtime.block_on(event_loop::run(shell, options.has_mouse, session, options.log, options.source))
 }

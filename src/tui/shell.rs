@@ -29,9 +29,11 @@ use super::overlays::message::Message;
 use super::overlays::palette::Palette;
 use super::overlays::{Overlay, OverlayCx, OverlayOutcome, which_key};
 use super::panes::{self, Cx, Outcome, Pane, PaneId, Request, Subject};
+use super::theme::library::Themes;
 use super::theme::{ColorDepth, Theme};
 use super::widgets::glyphs::Glyphs;
 
+mod appearance;
 mod draw;
 mod known;
 mod live;
@@ -83,12 +85,30 @@ pub enum MouseDeed {
 pub struct Look {
     /// The styles.
     pub theme: Theme,
+    /// The themes that can be chosen.
+    pub themes: Themes,
+    /// The theme that settings named last.
+    pub settings_theme: Option<String>,
     /// The signs.
     pub glyphs: Glyphs,
     /// How many colours the terminal shows; themes that are chosen later are converted to it.
     pub depth: ColorDepth,
     /// Whether nothing is lit for a moment.
     pub is_motion_reduced: bool,
+}
+
+impl Look {
+    /// A look with that theme, the built-in ones to choose from, and nothing lit.
+    pub fn new(theme: Theme, is_ascii: bool) -> Self {
+        Self {
+            depth: theme.depth(),
+            theme,
+            themes: Themes::default(),
+            settings_theme: None,
+            glyphs: Glyphs::new(is_ascii),
+            is_motion_reduced: true,
+        }
+    }
 }
 
 /// What the shell was told about the world.
@@ -421,6 +441,7 @@ impl Shell {
         OverlayCx {
             view: &self.world.view,
             theme: &self.look.theme,
+            themes: &self.look.themes,
             glyphs: &self.look.glyphs,
             keymap: &self.keys.keymap,
             selected: self.selected.as_ref(),
@@ -496,7 +517,8 @@ impl Shell {
     }
 
     fn carry_out(&mut self, line: &str) -> Vec<Effect> {
-        let cx = CommandCx { view: &self.world.view, selected: self.selected.as_ref() };
+        let cx =
+            CommandCx { view: &self.world.view, selected: self.selected.as_ref(), themes: &self.look.themes };
         match commands::parse(line, &cx) {
             Ok(Deed::Action(action)) => return self.dispatch(action),
             Ok(Deed::Session(command)) => return vec![Effect::Session(command)],
@@ -585,6 +607,7 @@ impl Shell {
             Action::Back => self.back(),
             Action::ThemeDark => self.use_theme("dark"),
             Action::ThemeLight => self.use_theme("light"),
+            Action::NextTheme => self.use_next_theme(),
             Action::Redraw => return vec![Effect::Redraw],
             Action::Suspend => return vec![Effect::Suspend],
             Action::Quit => return vec![Effect::Quit],
@@ -631,19 +654,6 @@ impl Shell {
     fn copy(&mut self, copied: String) -> Vec<Effect> {
         self.notify(NoticeLevel::Info, format!("copied {copied}"));
         vec![Effect::Copy(copied)]
-    }
-
-    fn use_theme(&mut self, name: &str) {
-        match Theme::built_in(name, self.look.depth) {
-            Some(_) if self.look.depth == ColorDepth::None => {
-                self.notify(NoticeLevel::Info, "Without colours every theme looks the same.".to_owned());
-            }
-            Some(theme) => self.look.theme = theme,
-            None => {
-                let hint = super::suggest::nearest(name, super::theme::load::BUILT_IN);
-                self.notify(NoticeLevel::Error, format!("there is no theme {name:?}{hint}"));
-            }
-        }
     }
 
     fn focus_by(&mut self, steps: usize) {

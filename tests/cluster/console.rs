@@ -103,7 +103,7 @@ fn it_predicts_is_armed_by_name_steps_confirms_declines_pauses_and_is_disarmed()
     one_cycle(&mut terminal);
     terminal.wait_text("1 bind waits for you");
     terminal.send("C").wait_text("bind? 1 of 1");
-    terminal.send("y");
+    terminal.send("y").wait_gone("bind? 1 of 1");
     wait_for("it is bound after yes", LIMIT, || node_of(&cluster, last).is_some());
 
     // Paused nothing is bound, running everything is.

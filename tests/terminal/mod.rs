@@ -9,6 +9,7 @@ mod idle;
 mod input;
 mod panics;
 mod replay;
+mod settings;
 mod sizes;
 mod steps;
 mod suspend;

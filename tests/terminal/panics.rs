@@ -24,7 +24,6 @@ use schedscope::tui::action::{Action, Context};
 use schedscope::tui::panes::{Cx, Outcome, Pane, PaneId, Subject, set};
 use schedscope::tui::shell::{Look, Shell};
 use schedscope::tui::theme::ColorDepth;
-use schedscope::tui::widgets::glyphs::Glyphs;
 use schedscope::tui::{TuiOptions, event_loop, keymap};
 
 use crate::support::pty::{self, Stage};
@@ -116,17 +115,12 @@ fn second_process() {
         }
         Ok("pane") => {
             let session = session(None);
-            let look = Look {
-                theme: options.theme,
-                glyphs: Glyphs::new(false),
-                depth: options.depth,
-                is_motion_reduced: false,
-            };
+            let look = Look::new(options.appearance.theme, false);
             let mut panes = set::all();
             panes[PaneId::Log.index()] = Box::new(FaultyPane);
             let shell = Shell::with_panes(panes, session.view(), look, keymap::load::built_in());
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(event_loop::run(shell, true, session, options.log)).unwrap();
+            runtime.block_on(event_loop::run(shell, true, session, options.log, None)).unwrap();
         }
         _ => {}
     }

@@ -17,7 +17,6 @@ use schedscope::tui::keymap::key::Code;
 use schedscope::tui::keymap::{Key, load};
 use schedscope::tui::shell::{Look, MouseDeed, Shell};
 use schedscope::tui::theme::{ColorDepth, Theme};
-use schedscope::tui::widgets::glyphs::Glyphs;
 
 /// A row of a queue whose pod has that name.
 fn row(name: &str) -> QueueRow {
@@ -83,7 +82,7 @@ pub fn session(n: usize) -> SessionView {
 
 /// A console on that session.
 pub fn shell(view: SessionView, theme: Theme, is_ascii: bool) -> Shell {
-    let look = Look { depth: theme.depth(), theme, glyphs: Glyphs::new(is_ascii), is_motion_reduced: false };
+    let look = Look { is_motion_reduced: false, ..Look::new(theme, is_ascii) };
     Shell::new(Arc::new(view), look, load::built_in())
 }
 

@@ -32,7 +32,7 @@ fn view() -> SessionView {
 }
 
 fn read(line: &str, selected: Option<&Subject>) -> Result<Deed, String> {
-    parse(line, &CommandCx { view: &view(), selected })
+    parse(line, &CommandCx { view: &view(), selected, themes: &Themes::default() })
 }
 
 fn edit(line: &str) -> Edit {
@@ -104,7 +104,8 @@ fn every_action_that_works_in_a_pane_is_a_command() {
 fn completion_offers_commands_then_their_words() {
     let view = view();
     let lines = |line: &str| -> Vec<String> {
-        let cx = CommandCx { view: &view, selected: None };
+        let themes = Themes::default();
+        let cx = CommandCx { view: &view, selected: None, themes: &themes };
         complete(line, &cx).into_iter().map(|candidate| candidate.line).collect()
     };
     assert_eq!(lines("unc")[0], "uncordon");
@@ -118,6 +119,6 @@ fn completion_offers_commands_then_their_words() {
     assert!(!lines("add-pod web cpu=1 ").contains(&"add-pod web cpu=1 cpu=".to_owned()));
     assert_eq!(lines("delete node b"), ["delete node b-1"]);
     assert_eq!(lines("taint a-1 ").len(), 3);
-    assert_eq!(lines("theme l"), ["theme light"]);
+    assert_eq!(lines("theme lig"), ["theme light"]);
     assert_eq!(lines("run x"), [""; 0]);
 }

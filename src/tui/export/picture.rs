@@ -11,7 +11,6 @@ use crate::driver::session::SessionView;
 use crate::tui::keymap::{self, Key};
 use crate::tui::shell::{Look, Shell};
 use crate::tui::theme::{Role, Theme, Variant};
-use crate::tui::widgets::glyphs::Glyphs;
 
 /// How the console is drawn.
 #[derive(Clone, Debug)]
@@ -53,12 +52,7 @@ pub(super) struct Picture {
 
 impl Picture {
     pub(super) fn new(view: SessionView, options: &PictureOptions, is_motion_reduced: bool) -> Self {
-        let look = Look {
-            theme: options.theme.clone(),
-            glyphs: Glyphs::new(options.is_ascii),
-            depth: options.theme.depth(),
-            is_motion_reduced,
-        };
+        let look = Look { is_motion_reduced, ..Look::new(options.theme.clone(), options.is_ascii) };
         let shell = Shell::new(Arc::new(view), look, keymap::load::built_in());
         let buffer = Buffer::empty(Rect::new(0, 0, options.columns, options.rows));
         Self { shell, buffer, keys: options.keys.clone() }

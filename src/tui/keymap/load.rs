@@ -5,29 +5,57 @@
 
 use std::ops::Range;
 
-use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::key::{chord_to_string, parse_chord};
 use super::{Binding, Keymap};
 use crate::tui::action::{Action, Context};
+use crate::tui::mistake::{Mistake, position};
 use crate::tui::suggest::nearest;
 
 const DEFAULT: &str = include_str!("default.toml");
+const VIM: &str = include_str!("vim.toml");
+const ARROWS: &str = include_str!("arrows.toml");
 
-/// A mistake in a keymap file. Reading it again gives the same.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{file}:{line}:{column}: {message}")]
-pub struct KeymapError {
-    /// The file's name.
-    pub file: String,
-    /// From 1.
-    pub line: usize,
-    /// From 1, in characters.
-    pub column: usize,
-    /// What is wrong.
-    pub message: String,
+/// A keymap for people who are used to certain keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// Letters and arrows both.
+    #[default]
+    Default,
+    /// More of vim's keys: windows, jumps, halves of a page.
+    Vim,
+    /// No letter moves anything: arrows, page keys and function keys.
+    Arrows,
+}
+
+impl Preset {
+    /// Every preset.
+    pub const ALL: [Self; 3] = [Self::Default, Self::Vim, Self::Arrows];
+
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Vim => "vim",
+            Self::Arrows => "arrows",
+        }
+    }
+
+    /// The preset of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|preset| preset.as_str() == name)
+    }
+
+    /// What it lays over the built-in keys.
+    const fn text(self) -> Option<&'static str> {
+        match self {
+            Self::Default => None,
+            Self::Vim => Some(VIM),
+            Self::Arrows => Some(ARROWS),
+        }
+    }
 }
 
 /// The keymap that is built in.
@@ -37,21 +65,34 @@ pub fn built_in() -> Keymap {
     Keymap { bindings: bindings.into_iter().map(|(binding, _)| binding).collect() }
 }
 
-/// The built-in keymap with a person's own laid over it. `file` is named in the errors.
-pub fn with_overrides(file: &str, text: &str) -> Result<Keymap, Vec<KeymapError>> {
+/// A preset. A test reads each without errors.
+pub fn preset(preset: Preset) -> Keymap {
     let mut keymap = built_in();
+    if let Some(text) = preset.text() {
+        let bindings = Reader { file: preset.as_str(), text, errors: Vec::new() }.read();
+        lay_over(&mut keymap, bindings);
+    }
+    keymap
+}
+
+/// A keymap with a person's own laid over it. `file` is named in the errors.
+pub fn with_overrides(mut keymap: Keymap, file: &str, text: &str) -> Result<Keymap, Vec<Mistake>> {
     let mut reader = Reader { file, text, errors: Vec::new() };
     let bindings = reader.read();
     reader.check_conflicts(&bindings);
     if !reader.errors.is_empty() {
         return Err(reader.errors);
     }
+    lay_over(&mut keymap, bindings);
+    Ok(keymap)
+}
+
+fn lay_over(keymap: &mut Keymap, bindings: Vec<(Binding, Range<usize>)>) {
     for (binding, _) in bindings {
         // What the new key makes unreachable goes with it.
         keymap.bindings.retain(|old| old.context != binding.context || !overlaps(old, &binding));
         keymap.bindings.push(binding);
     }
-    Ok(keymap)
 }
 
 /// Whether one of the two chords begins with the other, so that only one of them can be meant.
@@ -62,7 +103,7 @@ fn overlaps(a: &Binding, b: &Binding) -> bool {
 struct Reader<'a> {
     file: &'a str,
     text: &'a str,
-    errors: Vec<KeymapError>,
+    errors: Vec<Mistake>,
 }
 
 impl Reader<'_> {
@@ -174,7 +215,7 @@ impl Reader<'_> {
             let other =
                 before.iter().find(|(old, _)| old.context == binding.context && overlaps(old, binding));
             if let Some((old, old_span)) = other {
-                let (line, _) = self.position(old_span);
+                let (line, _) = position(self.text, old_span);
                 let message = format!(
                     "{:?} cannot be told apart from {:?} in line {line}",
                     chord_to_string(&binding.keys),
@@ -186,14 +227,7 @@ impl Reader<'_> {
     }
 
     fn error(&mut self, span: Range<usize>, message: String) {
-        let (line, column) = self.position(&span);
-        self.errors.push(KeymapError { file: self.file.to_owned(), line, column, message });
-    }
-
-    fn position(&self, span: &Range<usize>) -> (usize, usize) {
-        let before = self.text.get(..span.start).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+        self.errors.push(Mistake::at(self.file, self.text, &span, message));
     }
 }
 
@@ -215,7 +249,7 @@ mod tests {
     const PANE: [Context; 4] = [Context::Queues, Context::List, Context::Stepper, Context::Global];
 
     fn errors(text: &str) -> Vec<String> {
-        with_overrides("keys.toml", text).unwrap_err().iter().map(KeymapError::to_string).collect()
+        with_overrides(built_in(), "keys.toml", text).unwrap_err().iter().map(Mistake::to_string).collect()
     }
 
     #[test]
@@ -227,9 +261,38 @@ mod tests {
     }
 
     #[test]
+    fn presets_have_no_mistake_and_leave_a_key_for_every_action() {
+        for name in Preset::ALL {
+            let mut reader =
+                Reader { file: name.as_str(), text: name.text().unwrap_or_default(), errors: Vec::new() };
+            let bindings = reader.read();
+            reader.check_conflicts(&bindings);
+            assert_eq!(reader.errors, []);
+            let keymap = preset(name);
+            for info in Action::TABLE.iter().filter(|info| !info.is_palette_only) {
+                let is_bound = keymap.bindings().iter().any(|binding| binding.action == Some(info.action));
+                assert!(is_bound, "{}: {} has no key", name.as_str(), info.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_arrows_preset_moves_by_no_letter() {
+        use Action as A;
+        let moves =
+            [A::SelectNext, A::SelectPrevious, A::SelectFirst, A::SelectLast, A::ScrollLeft, A::ScrollRight];
+        let keymap = preset(Preset::Arrows);
+        for action in moves {
+            let keys = keymap.keys_for(action, &PANE);
+            assert!(!keys.is_empty(), "{action:?}");
+            assert!(keys.iter().all(|key| key.len() > 1 && !key.contains(' ')), "{action:?}: {keys:?}");
+        }
+    }
+
+    #[test]
     fn a_persons_own_keys_win_and_none_takes_a_key_away() {
         let text = "[[stepper]]\non = 'N'\nrun = 'step-cycle'\n[[queues]]\non = 'n'\nrun = 'none'\n";
-        let keymap = with_overrides("keys.toml", text).unwrap();
+        let keymap = with_overrides(built_in(), "keys.toml", text).unwrap();
         let key = |text: &str| parse_chord(text).unwrap();
         assert_eq!(keymap.lookup(&PANE, &key("N")), Lookup::Action(Action::StepCycle));
         assert_eq!(keymap.lookup(&PANE, &key("n")), Lookup::Nothing);
@@ -238,7 +301,8 @@ mod tests {
 
     #[test]
     fn a_key_that_begins_a_chord_replaces_the_chord() {
-        let keymap = with_overrides("keys.toml", "[[list]]\non = 'g'\nrun = 'select-first'\n").unwrap();
+        let keymap =
+            with_overrides(built_in(), "keys.toml", "[[list]]\non = 'g'\nrun = 'select-first'\n").unwrap();
         let key = |text: &str| parse_chord(text).unwrap();
         assert_eq!(keymap.lookup(&PANE, &key("g")), Lookup::Action(Action::SelectFirst));
         assert!(keymap.keys_for(Action::SelectLast, &PANE).iter().all(|keys| keys != "g e"));

@@ -12,6 +12,7 @@ use crate::driver::session::{SessionCommand, SessionView};
 use super::action::{Action, Context};
 use super::keymap::Keymap;
 use super::panes::{PaneId, Subject};
+use super::theme::library::Themes;
 use super::theme::{Role, Theme};
 use super::widgets::frame;
 use super::widgets::glyphs::Glyphs;
@@ -37,6 +38,8 @@ pub struct OverlayCx<'a> {
     pub view: &'a SessionView,
     /// Styles by role.
     pub theme: &'a Theme,
+    /// The themes that can be chosen.
+    pub themes: &'a Themes,
     /// Signs.
     pub glyphs: &'a Glyphs,
     /// The keys.

@@ -35,7 +35,10 @@ impl Palette {
     }
 
     fn refresh(&mut self, cx: &OverlayCx<'_>) {
-        self.candidates = complete(self.editor.text(), &CommandCx { view: cx.view, selected: cx.selected });
+        self.candidates = complete(
+            self.editor.text(),
+            &CommandCx { view: cx.view, selected: cx.selected, themes: cx.themes },
+        );
         self.chosen = 0;
         self.offset = 0;
     }

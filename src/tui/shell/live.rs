@@ -141,8 +141,7 @@ mod tests {
     use crate::scheduler::view::View;
     use crate::tui::keymap::{Key, key, load};
     use crate::tui::shell::Look;
-    use crate::tui::theme::{ColorDepth, Theme};
-    use crate::tui::widgets::glyphs::ASCII;
+    use crate::tui::theme::Theme;
 
     fn live() -> LiveView {
         let steering = SteeringView {
@@ -201,12 +200,7 @@ mod tests {
 
     impl Console {
         fn new(live: Option<LiveView>) -> Self {
-            let look = Look {
-                theme: Theme::mono(),
-                glyphs: ASCII,
-                depth: ColorDepth::None,
-                is_motion_reduced: true,
-            };
+            let look = Look::new(Theme::mono(), true);
             Self(Shell::new(Arc::new(view(live)), look, load::built_in()))
         }
 

@@ -8,7 +8,6 @@ use crate::api::{NamespacedName, Str};
 use crate::driver::session::{Notice, Speed};
 use crate::scheduler::view::View;
 use crate::tui::keymap::{key, load};
-use crate::tui::widgets::glyphs::UNICODE;
 
 type Asked = Rc<RefCell<Vec<(PaneId, Action)>>>;
 
@@ -99,7 +98,7 @@ impl Console {
             Box::new(FakePane { id, asked: Rc::clone(&asked), selected })
         });
         let depth = ColorDepth::TrueColor;
-        let look = Look { theme: Theme::dark(depth), glyphs: UNICODE, depth, is_motion_reduced: false };
+        let look = Look { is_motion_reduced: false, ..Look::new(Theme::dark(depth), false) };
         let shell = Shell::with_panes(panes, Arc::new(session_view()), look, load::built_in());
         Self { shell, asked, effects: Vec::new() }
     }

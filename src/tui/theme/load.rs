@@ -24,12 +24,15 @@ pub fn embedded(name: &str) -> Option<&'static str> {
     match name {
         "dark" => Some(include_str!("../../../themes/dark.toml")),
         "light" => Some(include_str!("../../../themes/light.toml")),
+        "high-contrast" => Some(include_str!("../../../themes/high-contrast.toml")),
+        "color-blind" => Some(include_str!("../../../themes/color-blind.toml")),
+        "solarized" => Some(include_str!("../../../themes/solarized.toml")),
         _ => None,
     }
 }
 
-/// The names of the themes that are built in.
-pub const BUILT_IN: [&str; 2] = ["dark", "light"];
+/// The names of the themes that are built in as files; [`super::MONO`] is there besides.
+pub const BUILT_IN: [&str; 5] = ["dark", "light", "high-contrast", "color-blind", "solarized"];
 
 /// Something in a theme that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -388,7 +391,11 @@ mod tests {
             let text = embedded(name).unwrap();
             assert_eq!(load(name, text, ColorDepth::TrueColor, &|_| None).1, [], "{name}");
             let mut warnings = Vec::new();
-            let raw = Reader { theme: name, text, warnings: &mut warnings }.read();
+            let mut raw = Reader { theme: name, text, warnings: &mut warnings }.read();
+            if let Some((parent, _)) = raw.inherits.take() {
+                let text = embedded(&parent).unwrap();
+                raw.lay_over(Reader { theme: &parent, text, warnings: &mut warnings }.read());
+            }
             let missing: Vec<_> = Role::ALL.iter().filter(|role| !raw.roles.contains_key(role)).collect();
             assert_eq!(missing, Vec::<&Role>::new(), "{name}");
         }
@@ -411,7 +418,8 @@ mod tests {
                 let under = style.bg.map_or(under.to_vec(), |bg| vec![rgb(Some(bg))]);
                 for bg in under {
                     let contrast = contrast(fg, bg);
-                    assert!(contrast >= 4.5, "{name}: {} has {contrast:.2} on {bg:?}", role.as_str());
+                    let least = if name == "high-contrast" { 7.0 } else { 4.5 };
+                    assert!(contrast >= least, "{name}: {} has {contrast:.2} on {bg:?}", role.as_str());
                 }
             }
         }

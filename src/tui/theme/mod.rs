@@ -6,6 +6,7 @@
 use ratatui::style::{Modifier, Style};
 
 pub mod color;
+pub mod library;
 pub mod load;
 pub mod role;
 
@@ -13,6 +14,9 @@ pub use color::ColorDepth;
 pub use role::Role;
 
 use crate::framework::Code;
+
+/// The name of the theme without colours.
+pub const MONO: &str = "mono";
 
 /// For what kind of background a theme is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +68,7 @@ impl Theme {
     /// reverse tell things apart.
     pub fn mono() -> Self {
         let styles = Role::ALL.iter().map(|role| Style::reset().add_modifier(mono_modifier(*role))).collect();
-        Self::new("mono".to_owned(), Variant::Dark, ColorDepth::None, styles)
+        Self::new(MONO.to_owned(), Variant::Dark, ColorDepth::None, styles)
     }
 
     /// Its name.
