@@ -112,7 +112,7 @@ fn it_predicts_is_armed_by_name_steps_confirms_declines_pauses_and_is_disarmed()
     terminal.wait_text("activeQ 1");
     std::thread::sleep(QUIET);
     assert_eq!(node_of(&cluster, "three"), None);
-    terminal.send("r");
+    terminal.send("r").wait_text("\u{25b6} running");
     wait_for("it runs", LIMIT, || node_of(&cluster, "three").is_some());
     terminal.send(":pause\r").wait_text("\u{2016} paused");
     cluster.create_pod("four", "ours", "10m");
