@@ -26,7 +26,17 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 
 /// What may only be used in these modules, or parts of them.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("std::fs", &["cli", "driver/extender/tls", "driver/recorder", "tui/event_loop", "tui/commands"]),
+    (
+        "std::fs",
+        &[
+            "cli",
+            "driver/extender/tls",
+            "driver/live/audit",
+            "driver/recorder",
+            "tui/event_loop",
+            "tui/commands",
+        ],
+    ),
     ("std::env", &["cli", "tui/mod", "tui/terminal", "tui/event_loop"]),
     // Device selectors read addresses; they connect to none.
     ("std::net", &["driver/extender", "framework/device_cel"]),

@@ -105,6 +105,13 @@ pub struct LiveArgs {
     /// configuration says without it, and true by default
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub leader_elect: Option<bool>,
+    /// Serves a schedulerName although somebody else holds the lease of a scheduler for it
+    #[arg(long)]
+    pub serve_anyway: bool,
+    /// Writes what is done in the cluster, withheld, refused or confirmed into this file, a JSON object a line; without
+    /// it into schedscope/audit.jsonl in the folder of XDG_STATE_HOME, from the moment that anything is written
+    #[arg(long, value_name = "FILE")]
+    pub audit: Option<PathBuf>,
     /// Tries no pod before it is told to
     #[arg(long)]
     pub paused: bool,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,11 +18,14 @@ use crate::api::Kind;
 use crate::config::{Gate, SchedulerConfig};
 use crate::driver::desk::Desk;
 use crate::driver::extender::HttpTransport;
-use crate::driver::live::connect::{self, Connection};
+use crate::driver::live::audit::{Audit, default_place};
+use crate::driver::live::connect::{self, Connection, Target};
+use crate::driver::live::deed::quote;
 use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
 use crate::driver::live::lease::ElectionOptions;
 use crate::driver::live::session::{LiveSetup, SessionThread, now as live_now, spawn, spawn_with_past};
+use crate::driver::live::steering::Steering;
 use crate::driver::session::{SessionCommand, SessionHandle, SessionView};
 use crate::framework::Framework;
 use crate::framework::extender::Extender;
@@ -58,9 +62,6 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     tui::check(options.is_plain).map_err(|error| console::explain(&error))?;
     console::start_log(&args.console, &options.log)?;
     let (setup, client, recorder, desk) = setup;
-    if setup.target.is_insecure {
-        tracing::warn!(target: "live", "the server's certificate is not looked at");
-    }
     let (session, thread) = spawn_with_past(setup, &client, runtime, desk).context("starting the session")?;
     let reason = tui::run(session, options).map_err(|error| console::explain(&error));
     wait_for(thread)?;
@@ -182,6 +183,7 @@ async fn prepare(
     let header = header.context("the past of the session cannot be kept")?;
     let desk = Desk::new(header, setup::slim(&args.record), args.record.file.as_deref());
     let recording_file = args.record.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    let steering = steering(args, configuration, &target)?;
     let setup = LiveSetup {
         engine,
         kinds,
@@ -194,8 +196,50 @@ async fn prepare(
         election: election(args, configuration),
         is_armed: args.operate,
         recording_file: recording_file.into(),
+        steering,
     };
     Ok((setup, client, recorder, desk.nameless(args.record.redact)))
+}
+
+/// The audit file and what else a person decides about operating.
+fn steering(args: &LiveArgs, configuration: &SchedulerConfig, target: &Target) -> anyhow::Result<Steering> {
+    let audit = match &args.audit {
+        Some(path) => {
+            Some(Audit::open(path).with_context(|| format!("--audit: opening {}", path.display()))?)
+        }
+        None => None,
+    };
+    let home = |name| std::env::var_os(name).map(PathBuf::from);
+    let operator = ["USER", "LOGNAME"].into_iter().find_map(std::env::var_os);
+    let operator = operator.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.is_empty());
+    let operator = operator.unwrap_or_else(|| "unknown".to_owned());
+    Ok(Steering {
+        audit,
+        audit_place: default_place(home("XDG_STATE_HOME").as_deref(), home("HOME").as_deref()),
+        serves_anyway: args.serve_anyway,
+        delays_caches: configuration.document.delay_cache_until_active,
+        operator: format!("{operator}@{}", connect::host_name()),
+        kubectl: kubectl(&args.connection, target),
+    })
+}
+
+/// `kubectl` with the flags that lead to the same cluster; the token stays out.
+fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
+    let mut text = "kubectl".to_owned();
+    let path = args.kubeconfig.as_ref().map(|path| path.display().to_string());
+    let flags = [
+        ("kubeconfig", path.as_ref()),
+        // The kubeconfig may have another current context by the time that somebody uses it.
+        ("context", target.is_of_kubeconfig.then_some(&target.context)),
+        ("cluster", args.cluster.as_ref()),
+        ("user", args.user.as_ref()),
+        ("server", args.server.as_ref()),
+        ("as", args.impersonate.as_ref()),
+    ];
+    for (flag, value) in flags.into_iter().filter_map(|(flag, value)| Some((flag, value?))) {
+        text.push_str(&format!(" --{flag} {}", quote(value)));
+    }
+    text
 }
 
 /// How it is made sure that no other instance writes; absent with `--leader-elect=false`.

@@ -31,6 +31,10 @@ pub enum Context {
     Log,
     /// The timeline pane.
     Timeline,
+    /// The pane of agreement and deeds.
+    Agreement,
+    /// A question about binds that wait.
+    Ask,
     /// Overlays.
     Overlay,
     /// An overlay that asks whether something shall be done.
@@ -41,7 +45,7 @@ pub enum Context {
 
 impl Context {
     /// Every context.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Global,
         Self::Stepper,
         Self::List,
@@ -53,6 +57,8 @@ impl Context {
         Self::Details,
         Self::Log,
         Self::Timeline,
+        Self::Agreement,
+        Self::Ask,
         Self::Overlay,
         Self::Confirm,
         Self::TextInput,
@@ -72,6 +78,8 @@ impl Context {
             Self::Details => "details",
             Self::Log => "log",
             Self::Timeline => "timeline",
+            Self::Agreement => "agreement",
+            Self::Ask => "ask",
             Self::Overlay => "overlay",
             Self::Confirm => "confirm",
             Self::TextInput => "text-input",
@@ -196,8 +204,8 @@ actions! {
     ToggleFold "toggle-fold" [Cycle Matrix Nodes] hint 11 "fold" "Fold or unfold the selected row";
     FoldAll "fold-all" [Cycle Matrix Nodes] "Fold everything";
     UnfoldAll "unfold-all" [Cycle Matrix Nodes] "Unfold everything";
-    NextMode "next-mode" [Matrix Nodes Details Log Timeline] hint 10 "mode" "Show the pane's next mode";
-    PreviousMode "previous-mode" [Matrix Nodes Details Log Timeline] "Show the pane's mode before";
+    NextMode "next-mode" [Matrix Nodes Details Log Timeline Agreement] hint 10 "mode" "Show the pane's next mode";
+    PreviousMode "previous-mode" [Matrix Nodes Details Log Timeline Agreement] "Show the pane's mode before";
     NextSort "next-sort" [Matrix Nodes] "Put the rows in the next order";
     ToggleFollow "toggle-follow" [Log Details] hint 12 "follow" "Follow what is newest, or stay";
 
@@ -216,6 +224,11 @@ actions! {
     FocusDetails "focus-details" [Global] "Go to the details of the selected thing";
     FocusLog "focus-log" [Global] "Go to the events and log lines";
     FocusTimeline "focus-timeline" [Global] "Go to the timeline";
+    FocusAgreement "focus-agreement" [Global] "On a live cluster: go to predictions beside decisions, and to what was done";
+    FocusKinds "focus-kinds" [Global] "On a live cluster: go to the kinds of objects and how their watches stand";
+    Arm "arm-disarm" [Global] "On a live cluster: arm after a question, or disarm at once";
+    ToggleConfirming "toggle-confirming" [Global] "On a live cluster: let each bind wait for a person, or none";
+    AnswerBinds "answer-binds" [Global] "On a live cluster: answer the binds that wait";
     Zoom "zoom" [Global] hint 13 "zoom" "Give the focused pane the whole screen, or give it back";
     StartFilter "start-filter" [Global] hint 5 "find" "Find in the focused pane";
     OpenPalette "open-palette" [Global] hint 6 "command" "Type a command";
@@ -228,6 +241,11 @@ actions! {
     Suspend "suspend" [Global] "Go to the shell; `fg` comes back";
     Quit "quit" [Global] "Quit";
 
+    ConfirmBind "confirm-bind" [Ask] hint 1 "bind" "Bind the pod";
+    DeclineBind "decline-bind" [Ask] hint 2 "decline" "Turn the bind down: the pod is tried again after its backoff";
+    ConfirmAllBinds "confirm-all-binds" [Ask] hint 3 "bind all" "Bind every pod that waits now";
+    DeclineAllBinds "decline-all-binds" [Ask] "Turn down every bind that waits now";
+    LeaveBinds "leave-binds" [Ask] hint 4 "later" "Leave the binds waiting";
     Close "close" [Overlay] hint 2 "close" "Close the overlay";
     CompareBranch "compare-branch" [Overlay] "Put the selected branch beside the present one";
     ToggleBreak "toggle-break" [Overlay] "Switch a breakpoint on or off";

@@ -9,6 +9,7 @@ use ratatui::text::{Line, Span};
 use crate::api::Duration;
 use crate::api::time::human_duration;
 use crate::driver::live::engine::Mode;
+use crate::driver::live::session::Leadership;
 use crate::driver::recorder::RecorderStats;
 use crate::driver::session::{Aside, NoticeLevel, RunState, SessionView};
 
@@ -92,14 +93,19 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
         },
     ];
     if let Some(live) = &view.live {
-        let (rank, word, role) = match (live.mode, view.aside) {
-            (Mode::Observe, None) => (0, "observes only", Role::StatusBarValue),
-            (Mode::Observe, Some(_)) => (6, "observes only", Role::StatusBarValue),
-            (Mode::Operate, None) => (0, "ARMED", Role::Error),
+        let (rank, word, role) = match (live.mode, view.aside, &live.steering.leadership) {
+            (Mode::Operate, None, _) => (0, " ARMED ", Role::Armed),
             // What is shown binds nothing, but the cluster is scheduled meanwhile.
-            (Mode::Operate, Some(_)) => (0, "live ARMED", Role::Error),
+            (Mode::Operate, Some(_), _) => (0, " live ARMED ", Role::Armed),
+            (Mode::Observe, None, Leadership::Waiting { .. }) => (0, "stands by", Role::Warning),
+            (Mode::Observe, None, _) => (0, "observes only", Role::StatusBarValue),
+            (Mode::Observe, Some(_), _) => (6, "observes only", Role::StatusBarValue),
         };
         segments.insert(2, Segment { rank, line: Line::styled(word, style(role)) });
+        if live.is_confirming {
+            let n = live.to_confirm.len();
+            segments.insert(3, labeled(2, "each bind asks", &n.to_string(), cx));
+        }
         if let Some(aside) = view.aside {
             let text = match aside {
                 Aside::Past { ahead } => {
@@ -198,9 +204,15 @@ fn moment(cx: &ChromeCx<'_>) -> Option<Line<'static>> {
 fn right_segments(n_log_dropped: u64, cx: &ChromeCx<'_>) -> Vec<Segment> {
     let counts = &cx.view.scheduler.counts;
     let pending = counts.active + counts.backoff + counts.unschedulable;
+    // Who only observes has bound nothing.
+    let (bound, n_bound) = match cx.view.live.as_ref().filter(|_| cx.view.aside.is_none()) {
+        Some(live) if live.operated.is_empty() => ("foreseen", counts.bound + counts.binding as u64),
+        Some(live) => ("bound", live.steering.n_bound),
+        None => ("bound", counts.bound),
+    };
     let mut segments = vec![
         labeled(3, "cycle", &counts.cycles.to_string(), cx),
-        labeled(6, "bound", &counts.bound.to_string(), cx),
+        labeled(6, bound, &n_bound.to_string(), cx),
         labeled(2, "pending", &pending.to_string(), cx),
         labeled(8, "nodes", &counts.nodes.to_string(), cx),
     ];
@@ -231,6 +243,14 @@ fn clock(elapsed: Duration) -> String {
 /// The panes with counts; where there is little room, those at the end show none.
 const COUNTED: [PaneId; 5] = [PaneId::Queues, PaneId::Waiting, PaneId::Matrix, PaneId::Nodes, PaneId::Cycle];
 
+/// How much of the panes' names the tabs have room for.
+#[derive(Clone, Copy)]
+enum Names {
+    Whole,
+    Short,
+    None,
+}
+
 /// Draws the tabs and returns where each of them is. `counts` are those of the panes, in their order.
 pub fn tabs(
     area: Rect,
@@ -240,28 +260,34 @@ pub fn tabs(
     counts: &[String],
     cx: &ChromeCx<'_>,
 ) -> Vec<(PaneId, Rect)> {
-    let labels = |counted: &[PaneId], with_names: bool| -> Vec<String> {
-        PaneId::ALL
-            .iter()
+    let all = PaneId::of(cx.view.live.is_some());
+    let labels = |counted: &[PaneId], names: Names| -> Vec<String> {
+        all.iter()
             .map(|id| {
-                let name =
-                    if with_names || *id == focus { format!(" {}", id.as_str()) } else { String::new() };
+                let name = match names {
+                    _ if *id == focus => format!(" {}", id.as_str()),
+                    Names::Whole => format!(" {}", id.as_str()),
+                    Names::Short => format!(" {}", id.short_name()),
+                    Names::None => String::new(),
+                };
                 let count = counts.get(id.index()).filter(|count| counted.contains(id) && !count.is_empty());
                 let count = count.map(|count| format!(" {count}")).unwrap_or_default();
-                format!("{}{name}{count}", id.number())
+                format!("{}{name}{count}", id.label())
             })
             .collect()
     };
-    let width = |labels: &[String]| labels.iter().map(|label| text::width(label) + 2).sum::<usize>();
+    let width =
+        |labels: &[String], gap: usize| labels.iter().map(|label| text::width(label) + gap).sum::<usize>();
     let room = usize::from(area.width);
-    let labels = (0..=COUNTED.len())
-        .rev()
-        .map(|n| labels(COUNTED.get(..n).unwrap_or_default(), true))
-        .find(|labels| width(labels) <= room)
-        .unwrap_or_else(|| labels(&[], false));
+    let whole =
+        (0..=COUNTED.len()).rev().map(|n| (labels(COUNTED.get(..n).unwrap_or_default(), Names::Whole), 2));
+    let (labels, gap) = whole
+        .chain([(labels(&[], Names::Short), 1)])
+        .find(|(labels, gap)| width(labels, *gap) <= room)
+        .unwrap_or_else(|| (labels(&[], Names::None), 2));
     let mut places = Vec::new();
     let mut x = area.x + 1;
-    for (id, label) in PaneId::ALL.into_iter().zip(&labels) {
+    for (id, label) in all.iter().copied().zip(&labels) {
         let role = if id == focus {
             Role::TabFocused
         } else if visible.contains(&id) {
@@ -272,7 +298,7 @@ pub fn tabs(
         let end =
             text::put(buf, x, area.y, area.right().saturating_sub(x), label, cx.theme.style(role), cx.glyphs);
         places.push((id, Rect { x, y: area.y, width: end.saturating_sub(x), height: 1 }));
-        x = end.saturating_add(2);
+        x = end.saturating_add(gap as u16);
     }
     places
 }

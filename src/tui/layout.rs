@@ -25,11 +25,20 @@ pub struct Arrangement {
     pub beside: PaneId,
     /// Whether the timeline stands below the grid of medium size; below the large one it always does.
     pub has_strip: bool,
+    /// Whether the panes about a live cluster are there.
+    pub is_live: bool,
 }
 
 /// The panes that share one place in the grid of medium size.
-pub const SHARED: [PaneId; 5] =
-    [PaneId::Matrix, PaneId::Waiting, PaneId::Nodes, PaneId::Log, PaneId::Timeline];
+pub const SHARED: [PaneId; 7] = [
+    PaneId::Matrix,
+    PaneId::Waiting,
+    PaneId::Nodes,
+    PaneId::Log,
+    PaneId::Timeline,
+    PaneId::Agreement,
+    PaneId::Informers,
+];
 
 /// Where everything stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +90,7 @@ pub fn layout(area: Rect, arrangement: &Arrangement) -> Layout {
             with_strip(body, |body| grid(body, shared))
         }
         Shape::Grid => grid(body, arrangement.shared),
+        Shape::Wide if arrangement.is_live => with_strip(body, wide_live),
         Shape::Wide => with_strip(body, wide),
     };
     Layout::Panes { status, tabs, panes, footer }
@@ -141,6 +151,25 @@ fn wide(body: Rect) -> Vec<(PaneId, Rect)> {
     ]
 }
 
+/// The same with the panes about the cluster.
+fn wide_live(body: Rect) -> Vec<(PaneId, Rect)> {
+    let [left, middle, right] = columns(body, [26, 42, 32]);
+    let [queues, kinds] = rows(left, [58, 42]);
+    let [cycle, matrix, details] = rows(middle, [34, 33, 33]);
+    let [nodes, waiting, agreement, log] = rows(right, [30, 14, 32, 24]);
+    vec![
+        (PaneId::Queues, queues),
+        (PaneId::Cycle, cycle),
+        (PaneId::Matrix, matrix),
+        (PaneId::Waiting, waiting),
+        (PaneId::Nodes, nodes),
+        (PaneId::Details, details),
+        (PaneId::Log, log),
+        (PaneId::Agreement, agreement),
+        (PaneId::Informers, kinds),
+    ]
+}
+
 /// Cuts an area into columns by hundredths; the last one gets what is left.
 fn columns<const N: usize>(area: Rect, shares: [u16; N]) -> [Rect; N] {
     let mut x = area.x;
@@ -181,6 +210,7 @@ mod tests {
         shared: PaneId::Matrix,
         beside: PaneId::Cycle,
         has_strip: false,
+        is_live: false,
     };
 
     fn visible(width: u16, height: u16, arrangement: &Arrangement) -> Vec<PaneId> {
@@ -192,7 +222,9 @@ mod tests {
 
     #[test]
     fn a_large_screen_shows_everything_and_a_small_one_the_focused_pane() {
-        assert_eq!(visible(200, 60, &START).len(), PaneId::ALL.len());
+        assert_eq!(visible(200, 60, &START).len(), PaneId::of(false).len());
+        let live = Arrangement { is_live: true, ..START };
+        assert_eq!(visible(200, 60, &live).len(), PaneId::of(true).len());
         assert_eq!(
             visible(120, 36, &START),
             [PaneId::Queues, PaneId::Cycle, PaneId::Matrix, PaneId::Details]
@@ -217,9 +249,15 @@ mod tests {
             for height in 0..=80 {
                 for is_zoomed in [false, true] {
                     let area = Rect::new(0, 0, width, height);
-                    let Layout::Panes { status, tabs, panes, footer } =
-                        layout(area, &Arrangement { is_zoomed, has_strip: width % 2 == 0, ..START })
-                    else {
+                    let Layout::Panes { status, tabs, panes, footer } = layout(
+                        area,
+                        &Arrangement {
+                            is_zoomed,
+                            has_strip: width % 2 == 0,
+                            is_live: width % 3 == 0,
+                            ..START
+                        },
+                    ) else {
                         continue;
                     };
                     let mut all: Vec<Rect> = panes.iter().map(|(_, area)| *area).collect();

@@ -36,6 +36,7 @@ use super::widgets::glyphs::Glyphs;
 mod appearance;
 mod draw;
 mod known;
+mod live;
 pub mod plain;
 mod watches;
 
@@ -182,6 +183,7 @@ impl Shell {
             shared: PaneId::Matrix,
             beside: PaneId::Cycle,
             has_strip: false,
+            is_live: false,
         };
         let log = LogLines { now: view.scheduler.now, ..LogLines::default() };
         let world = World { view, changes: Changes::default(), log, now: Duration::ZERO, shown: Vec::new() };
@@ -237,6 +239,7 @@ impl Shell {
             }
             self.notify(notice.level, notice.text.clone());
         }
+        self.overlays.retain(|overlay| !overlay.is_over(&new));
         if let (None, Some(failure)) = (&old.failure, &new.failure) {
             let body = format!("{failure}\n\nNothing more will happen here. What is on the screen stays.");
             self.overlays.push(Box::new(Message::new("the session has ended".to_owned(), body)));
@@ -523,6 +526,7 @@ impl Shell {
             Ok(Deed::Confirm { question, detail, command }) => {
                 self.overlays.push(Box::new(Confirm::new(question, detail, command)));
             }
+            Ok(Deed::Arm { anyway }) => return self.ask_to_arm(anyway),
             Ok(Deed::ApplyFile(path)) => return vec![Effect::ApplyFile(path)],
             Ok(Deed::ConfigFile(path)) => return vec![Effect::ConfigFile(path)],
             Ok(Deed::Theme(name)) => self.use_theme(&name),
@@ -581,7 +585,7 @@ impl Shell {
             Action::ToggleCordon => return self.toggle_cordon(),
             Action::CopyName => return self.copy_name(),
             Action::FocusNext => self.focus_by(1),
-            Action::FocusPrevious => self.focus_by(PaneId::ALL.len() - 1),
+            Action::FocusPrevious => self.focus_by(PaneId::of(self.world.view.live.is_some()).len() - 1),
             Action::FocusQueues => self.focus_on(PaneId::Queues),
             Action::FocusCycle => self.focus_on(PaneId::Cycle),
             Action::FocusMatrix => self.focus_on(PaneId::Matrix),
@@ -655,8 +659,9 @@ impl Shell {
     }
 
     fn focus_by(&mut self, steps: usize) {
-        let next = (self.focused().index() + steps) % PaneId::ALL.len();
-        self.focus_on(PaneId::ALL[next]);
+        let all = PaneId::of(self.world.view.live.is_some());
+        let next = (self.focused().index() + steps) % all.len();
+        self.focus_on(all[next]);
     }
 
     fn focus_on(&mut self, id: PaneId) {

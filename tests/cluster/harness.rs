@@ -198,6 +198,13 @@ impl ControlPlane {
         Some(serde_json::to_value(pod).unwrap())
     }
 
+    /// Changes an object by a merge patch.
+    pub fn patch(&self, version: &str, kind: &str, plural: &str, key: (&str, &str), patch: Value) {
+        let api = self.api(version, kind, plural, Some(key.0));
+        let patch = Patch::Merge(&patch);
+        self.runtime.block_on(api.patch(key.1, &PatchParams::default(), &patch)).unwrap();
+    }
+
     /// All pods of `default`.
     pub fn pods(&self) -> Vec<Value> {
         self.list("v1", "Pod", "pods", Some("default"))
@@ -271,6 +278,14 @@ pub struct Live {
 impl Live {
     /// Starts it and waits until every kind is known.
     pub fn start(kubeconfig: &Path, arguments: &[&str]) -> Self {
+        let live = Self::start_raw(kubeconfig, arguments);
+        // Notices may come before.
+        while live.next(Duration::from_secs(60)).expect("it did not start").get("started").is_none() {}
+        live
+    }
+
+    /// Starts it.
+    pub fn start_raw(kubeconfig: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_schedscope"))
             .args(["live", "-o", "json", "--kubeconfig"])
             .arg(kubeconfig)
@@ -288,10 +303,7 @@ impl Live {
                 }
             }
         });
-        let live = Self { child, lines };
-        // Notices may come before.
-        while live.next(Duration::from_secs(60)).expect("it did not start").get("started").is_none() {}
-        live
+        Self { child, lines }
     }
 
     /// The next line, if one comes in time.

@@ -10,7 +10,9 @@
     reason = "real processes are started and waited for, and a skipped test says why"
 )]
 
+mod console;
 mod harness;
 mod observe;
 mod operate;
 mod past;
+mod safety;

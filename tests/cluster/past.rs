@@ -11,6 +11,7 @@ use schedscope::driver::extender::HttpTransport;
 use schedscope::driver::live::connect::{self, Connection};
 use schedscope::driver::live::engine::{Engine, Mode};
 use schedscope::driver::live::session::{LiveCommand, LiveSetup, SessionThread, now, spawn_with_past};
+use schedscope::driver::live::steering::Steering;
 use schedscope::driver::session::{
     Aside, BackTo, Edit, RecordTo, RunState, SessionCommand as Tell, SessionHandle, SessionView,
 };
@@ -47,6 +48,7 @@ fn session(cluster: &ControlPlane) -> (SessionHandle, SessionThread) {
         (connect::client(config).unwrap(), target)
     });
     let setup = LiveSetup {
+        steering: Steering::default(),
         engine,
         kinds: kinds.to_vec(),
         target,

@@ -8,7 +8,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::client::AuthError;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
 /// kubectl's connection flags.
@@ -103,6 +104,8 @@ pub enum ConnectError {
 pub struct Target {
     /// The context of the kubeconfig, or `in-cluster`.
     pub context: String,
+    /// Whether the context is one of a kubeconfig.
+    pub is_of_kubeconfig: bool,
     /// As whom, as far as the kubeconfig says.
     pub user: String,
     /// The server's address.
@@ -151,9 +154,10 @@ async fn from_kubeconfig(
         .await
         .map_err(|error| ConnectError::Kubeconfig { place: place.to_owned(), error: words(&error) })?;
     let target = Target {
+        is_of_kubeconfig: !context.is_empty(),
         context,
         user: user.unwrap_or_default(),
-        server: config.cluster_url.to_string(),
+        server: shown(&config.cluster_url),
         is_insecure: config.accept_invalid_certs,
     };
     Ok((config, target))
@@ -161,10 +165,11 @@ async fn from_kubeconfig(
 
 fn without_kubeconfig(
     connection: &Connection,
-    kubeconfig: &dyn std::error::Error,
+    kubeconfig: &(dyn std::error::Error + 'static),
 ) -> Result<(Config, Target), ConnectError> {
     let target = |context: &str, user: &str| Target {
         context: context.to_owned(),
+        is_of_kubeconfig: false,
         user: user.to_owned(),
         server: String::new(),
         is_insecure: false,
@@ -214,7 +219,7 @@ fn apply_flags(
     if connection.request_timeout.is_some() {
         config.write_timeout = connection.request_timeout;
     }
-    target.server = config.cluster_url.to_string();
+    target.server = shown(&config.cluster_url);
     target.is_insecure = config.accept_invalid_certs;
     Ok(())
 }
@@ -252,8 +257,24 @@ fn address(flag: &'static str, text: &str) -> Result<http::Uri, ConnectError> {
     text.parse().map_err(|error: http::uri::InvalidUri| ConnectError::Flag { flag, error: error.to_string() })
 }
 
-/// An error with what caused it.
-pub(super) fn words(error: &dyn std::error::Error) -> String {
+/// The address without a name and a password in it.
+fn shown(uri: &http::Uri) -> String {
+    let text = uri.to_string();
+    match (text.split_once("://"), uri.authority()) {
+        (Some((scheme, rest)), Some(authority)) if authority.as_str().contains('@') => {
+            let host = authority.as_str().rsplit('@').next().unwrap_or_default();
+            format!("{scheme}://{host}{}", rest.strip_prefix(authority.as_str()).unwrap_or_default())
+        }
+        _ => text,
+    }
+}
+
+/// An error with what caused it. What a credential plugin has printed and what stands in a kubeconfig is never part of
+/// it: that may be a secret.
+pub(super) fn words(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(text) = discreet_words(error) {
+        return text;
+    }
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -265,4 +286,68 @@ pub(super) fn words(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+/// Words of our own for errors whose own words may hold secrets.
+fn discreet_words(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let mut at = Some(error);
+    while let Some(error) = at {
+        match error.downcast_ref::<AuthError>() {
+            Some(AuthError::AuthExecRun { out, .. }) => {
+                let status = out.status;
+                return Some(format!("the credential plugin of the kubeconfig has failed ({status})"));
+            }
+            Some(AuthError::AuthExecParse(error)) => {
+                let place = place_of(error.location());
+                return Some(format!(
+                    "what the credential plugin of the kubeconfig prints cannot be read{place}"
+                ));
+            }
+            Some(AuthError::AuthExec(_)) => {
+                return Some("the credential plugin of the kubeconfig has failed".to_owned());
+            }
+            _ => {}
+        }
+        if let Some(KubeconfigError::Parse(error)) = error.downcast_ref::<KubeconfigError>() {
+            return Some(format!("it is no kubeconfig{}", place_of(error.location())));
+        }
+        at = error.source();
+    }
+    None
+}
+
+fn place_of(location: Option<serde_saphyr::Location>) -> String {
+    location.map_or_else(String::new, |at| format!(": line {}, column {}", at.line(), at.column()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_a_password() {
+        let of = |text: &str| text.parse().map(|uri| shown(&uri)).unwrap_or_default();
+        assert_eq!(of("https://ann:secret@api.example:6443/base"), "https://api.example:6443/base");
+        assert_eq!(of("https://api.example:6443"), "https://api.example:6443/");
+    }
+
+    #[test]
+    fn what_a_credential_plugin_prints_stays_out_of_errors() {
+        use std::os::unix::process::ExitStatusExt as _;
+        let out = std::process::Output {
+            status: std::process::ExitStatus::from_raw(256),
+            stdout: b"secret-out".to_vec(),
+            stderr: b"secret-err".to_vec(),
+        };
+        let auth = AuthError::AuthExecRun { cmd: "plugin --password=secret".to_owned(), out: Box::new(out) };
+        let text = words(&kube::Error::Auth(auth));
+        assert!(text.starts_with("the credential plugin") && !text.contains("secret"), "{text}");
+    }
+
+    #[test]
+    fn a_kubeconfig_that_cannot_be_read_is_not_quoted() {
+        let text = "users:\n- name: a\n  user: {token: [secret-token]}\n";
+        let error = Kubeconfig::from_yaml(text).err().map(|error| words(&error)).unwrap_or_default();
+        assert!(error.starts_with("it is no kubeconfig") && !error.contains("secret"), "{error}");
+    }
 }

@@ -185,7 +185,7 @@ impl Elector {
     }
 }
 
-fn record_of(lease: &Lease) -> LeaseRecord {
+pub(super) fn record_of(lease: &Lease) -> LeaseRecord {
     let spec = lease.spec.clone().unwrap_or_default();
     let time = |at: Option<MicroTime>| u64::try_from(at?.0.as_nanosecond()).ok().map(Time::from_nanos);
     LeaseRecord {

@@ -21,9 +21,10 @@ use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 use super::informers::{Informers, Report};
 use super::keeper::Keeper;
 use super::observer::{Decision, Observer};
+use super::second_look::{Explained, SecondLooks};
 
-/// How many earlier states are kept to look at: bindings arrive in another order than they were decided in.
-const STATES_KEPT: usize = 16;
+/// How many deeds that were not done are kept for who asks for them.
+const WITHHELD_KEPT: usize = 4_096;
 
 /// Whether anything is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,19 @@ pub enum Mode {
     Observe,
     /// It is the scheduler of its profiles.
     Operate,
+}
+
+/// A time in which it was armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operated {
+    /// The number of the first attempt.
+    pub first: u64,
+    /// The number of the last one; absent while the time goes on.
+    pub last: Option<u64>,
+    /// Since when.
+    pub from: Time,
+    /// Until when; absent while it goes on.
+    pub to: Option<Time>,
 }
 
 /// A Bind that a person is to confirm.
@@ -45,6 +59,8 @@ pub struct ToConfirm {
     pub uid: Uid,
     /// The node.
     pub node: Str,
+    /// Since when it waits.
+    pub since: Time,
     /// The attempt that chose the node, if its evidence is kept.
     pub trace: Option<Arc<CycleTrace>>,
 }
@@ -55,8 +71,8 @@ pub struct Engine {
     scheduler: Scheduler,
     /// Knows what the watches report and never decides: what would be decided on the cluster as it is.
     judge: Scheduler,
-    /// The judge as it was before the last bindings, the newest last.
-    judge_before: VecDeque<Scheduler>,
+    /// Decisions that wait for what comes after them.
+    second_looks: SecondLooks,
     informers: Informers,
     mode: Mode,
     /// Whether each bind waits for a person.
@@ -78,6 +94,10 @@ pub struct Engine {
     now: Time,
     /// How many deeds were not done since it only observes.
     n_withheld: u64,
+    /// When it was armed.
+    operated: Vec<Operated>,
+    /// The last of these, if somebody asks for them.
+    withheld: Option<VecDeque<Effect>>,
 }
 
 impl Engine {
@@ -96,7 +116,7 @@ impl Engine {
         Ok(Self {
             scheduler: Scheduler::new(profiles, options)?,
             judge: Scheduler::new(judging, judge_options)?,
-            judge_before: VecDeque::new(),
+            second_looks: SecondLooks::default(),
             informers: Informers::new(kinds),
             mode,
             is_confirming: false,
@@ -110,6 +130,8 @@ impl Engine {
             events: None,
             now: Time::ZERO,
             n_withheld: 0,
+            operated: Vec::new(),
+            withheld: None,
         })
     }
 
@@ -143,6 +165,21 @@ impl Engine {
         self.n_withheld
     }
 
+    /// Keeps the deeds that are not done, for [`Engine::take_withheld`].
+    pub fn keep_withheld(&mut self) {
+        self.withheld.get_or_insert_default();
+    }
+
+    /// The deeds that were not done since the last call.
+    pub fn take_withheld(&mut self) -> impl Iterator<Item = Effect> + use<> {
+        self.withheld.as_mut().map(std::mem::take).unwrap_or_default().into_iter()
+    }
+
+    /// When it was armed.
+    pub fn operated(&self) -> &[Operated] {
+        &self.operated
+    }
+
     /// The binds that wait for a person, the oldest first.
     pub fn to_confirm(&self) -> impl ExactSizeIterator<Item = &ToConfirm> {
         self.to_confirm.iter()
@@ -156,14 +193,30 @@ impl Engine {
     /// Starts or stops writing. Binds that were predicted are decided anew when writing starts, since the cluster may
     /// have another opinion about them by now.
     pub fn set_mode(&mut self, mode: Mode, now: Time) {
-        self.mode = mode;
+        if mode != self.mode {
+            let n_cycles = self.scheduler.counts().cycles;
+            match (mode, self.operated.last_mut()) {
+                (Mode::Operate, _) => {
+                    let first = n_cycles + u64::from(!self.scheduler.is_in_cycle());
+                    self.operated.push(Operated { first, last: None, from: now, to: None });
+                }
+                (Mode::Observe, Some(time)) => {
+                    time.last = Some(n_cycles);
+                    time.to = Some(now);
+                }
+                (Mode::Observe, None) => {}
+            }
+        }
         if mode == Mode::Operate {
+            // Still observing: that a prediction ends is nothing to tell the cluster.
             for (_, effect) in std::mem::take(&mut self.held) {
                 let failure = failure(ApiFailureReason::Other, "it was a prediction; the pod is tried again");
                 self.input(Input::EffectDone { id: effect.id, result: Err(failure) }, now);
             }
+            self.mode = mode;
             return;
         }
+        self.mode = mode;
         // What a person has not confirmed was not done.
         for bind in std::mem::take(&mut self.to_confirm) {
             let failure = failure(ApiFailureReason::Other, "nothing is written any more");
@@ -189,8 +242,8 @@ impl Engine {
             let kind = EffectKind::Bind { pod: bind.pod, uid: bind.uid, node: bind.node };
             self.deeds.push_back(Effect { id, kind });
         } else {
-            let failure = failure(ApiFailureReason::Other, "turned down by the operator");
-            self.input(Input::EffectDone { id, result: Err(failure) }, now);
+            let text = format!("the binding to {} was turned down by the operator", bind.node);
+            self.input(Input::EffectDone { id, result: Err(failure(ApiFailureReason::Other, &text)) }, now);
         }
         true
     }
@@ -206,6 +259,19 @@ impl Engine {
             self.input(input, now);
         }
         while self.judge.poll_effect().is_some() {}
+        self.look_again(now);
+    }
+
+    /// Explains the decisions of the cluster that have waited long enough for what came after them.
+    pub fn look_again(&mut self, now: Time) {
+        while let Some(Explained { case, agreement, why }) = self.second_looks.next(now) {
+            self.observer.record(case, agreement, why);
+        }
+    }
+
+    /// When [`Engine::look_again`] has something to do.
+    pub fn next_look(&self) -> Option<Time> {
+        self.second_looks.due()
     }
 
     /// Takes the outcome of a deed, or a command.
@@ -346,33 +412,39 @@ impl Engine {
             Input::Added(Object::Pod(new)) => (None, new),
             Input::Deleted(Object::Pod(pod)) => {
                 self.observer.forget(pod.uid());
-                self.settle_held(pod.uid(), Err(failure(ApiFailureReason::NotFound, "the pod is gone")), now);
+                let gone = failure(ApiFailureReason::NotFound, "the pod is gone");
+                if let Some(position) = self.to_confirm.iter().position(|bind| bind.uid == *pod.uid())
+                    && let Some(bind) = self.to_confirm.remove(position)
+                {
+                    self.input(Input::EffectDone { id: bind.id, result: Err(gone.clone()) }, now);
+                }
+                self.settle_held(pod.uid(), Err(gone), now);
                 return;
             }
             _ => return,
         };
-        if self.mode != Mode::Observe || !self.is_ours(new) {
+        if self.mode != Mode::Observe {
             return;
         }
+        let has_started = self.informers.has_started();
         let is_new_assignment = new.is_assigned() && old.is_none_or(|old| !old.is_assigned());
-        let theirs = if is_new_assignment && self.informers.has_started() {
-            // A pod that was bound before this scheduler saw it is none that both have decided about.
-            old.map(|_| Decision::Node(new.spec.node_name.clone()))
-        } else {
-            cannot_be_placed(new).map(Decision::Unschedulable)
-        };
-        if let (Some(theirs), Some(before)) = (theirs, old.cloned()) {
-            let (judge, earlier) = (&self.judge, &self.judge_before);
-            self.observer.observe(new, theirs, now, |n_back| match n_back {
-                0 => judge.evaluate(&before),
-                _ => earlier.get(earlier.len().checked_sub(n_back)?)?.evaluate(&before),
-            });
-        }
-        if is_new_assignment && self.informers.has_started() {
-            if self.judge_before.len() == STATES_KEPT {
-                self.judge_before.pop_front();
+        if self.is_ours(new) {
+            let theirs = if is_new_assignment && has_started {
+                // A pod that was bound before this scheduler saw it is none that both have decided about.
+                old.map(|_| Decision::Node(new.spec.node_name.clone()))
+            } else {
+                cannot_be_placed(new).map(Decision::Unschedulable)
+            };
+            if let (Some(theirs), Some(before)) = (theirs, old)
+                && let Some(case) = self.observer.observe(new, theirs, now)
+                && let Some(Explained { case, agreement, why }) =
+                    self.second_looks.take(case, before, &self.judge)
+            {
+                self.observer.record(case, agreement, why);
             }
-            self.judge_before.push_back(self.judge.clone());
+        }
+        if let (true, true, Some(old)) = (is_new_assignment, has_started, old) {
+            self.second_looks.bound(old, new);
         }
         if new.is_assigned() {
             self.settle_held(new.uid(), Ok(()), now);
@@ -405,7 +477,8 @@ impl Engine {
             EffectKind::Bind { pod, uid, node } if self.is_confirming => {
                 let trace = self.scheduler.trace_of(pod).map(|trace| Arc::new(trace.clone()));
                 let (pod, uid, node) = (pod.clone(), uid.clone(), node.clone());
-                self.to_confirm.push_back(ToConfirm { id: effect.id, pod, uid, node, trace });
+                let since = self.now;
+                self.to_confirm.push_back(ToConfirm { id: effect.id, pod, uid, node, since, trace });
             }
             _ => self.deeds.push_back(effect),
         }
@@ -413,6 +486,14 @@ impl Engine {
 
     fn withhold(&mut self, effect: Effect) {
         self.n_withheld += 1;
+        if let Some(withheld) = &mut self.withheld
+            && !matches!(&effect.kind, EffectKind::CallExtender(call) if call.verb != ExtenderVerb::Bind)
+        {
+            if withheld.len() == WITHHELD_KEPT {
+                withheld.pop_front();
+            }
+            withheld.push_back(effect.clone());
+        }
         let id = effect.id;
         let answer = match &effect.kind {
             EffectKind::Bind { pod, uid, node } => {

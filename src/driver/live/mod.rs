@@ -5,7 +5,9 @@
 //! is told, and `past` lets a person look at it, and fork it, while the cluster goes on.
 
 mod aside;
+pub mod audit;
 pub mod connect;
+pub mod deed;
 pub mod elect;
 pub mod engine;
 pub mod events;
@@ -14,9 +16,13 @@ pub mod informers;
 pub mod keeper;
 pub mod lease;
 pub mod observer;
+pub mod others;
 pub mod past;
 pub mod requests;
+pub mod rules;
+mod second_look;
 pub mod session;
 mod shadow;
+pub mod steering;
 pub mod view;
 pub mod writer;

@@ -97,6 +97,19 @@ struct Prediction {
     at: Time,
 }
 
+/// Two decisions that are not the same, before it is known why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The pod.
+    pub pod: NamespacedName,
+    /// What this scheduler would have done, if it had come to it.
+    pub ours: Option<Decision>,
+    /// What the cluster's scheduler has done.
+    pub theirs: Decision,
+    /// When that was seen.
+    pub at: Time,
+}
+
 /// All predictions and what came of them.
 #[derive(Clone, Debug, Default)]
 pub struct Observer {
@@ -131,19 +144,12 @@ impl Observer {
         self.predictions.values().map(move |open| (&open.pod, &open.decision, now - open.at))
     }
 
-    /// The cluster's scheduler has decided about a pod. `evaluate` looks at the pod on the state before that, if that is
-    /// needed, or on the state so many bindings earlier: bindings arrive in another order than that in which they were
-    /// decided. Nobody looks when both agree.
-    pub fn observe(
-        &mut self,
-        pod: &Pod,
-        theirs: Decision,
-        at: Time,
-        evaluate: impl Fn(usize) -> Option<CycleTrace>,
-    ) {
+    /// The cluster's scheduler has decided about a pod. The answer is what is still to be explained: nothing if both
+    /// agree, or if this word was compared already.
+    pub fn observe(&mut self, pod: &Pod, theirs: Decision, at: Time) -> Option<Case> {
         let uid = pod.uid();
         if self.said.get(uid) == Some(&theirs) {
-            return;
+            return None;
         }
         let ours = match &theirs {
             Decision::Node(_) => {
@@ -155,30 +161,29 @@ impl Observer {
                 self.predictions.get(uid).map(|prediction| prediction.decision.clone())
             }
         };
-        let (agreement, why) = match (&ours, &theirs) {
-            (Some(Decision::Node(ours)), Decision::Node(theirs)) if ours == theirs => {
-                (Agreement::Same, String::new())
-            }
-            (Some(Decision::Unschedulable(_)), Decision::Unschedulable(_)) => {
-                (Agreement::Same, String::new())
-            }
-            _ => explain_by_looks(ours.as_ref(), &theirs, evaluate),
+        let is_same = match (&ours, &theirs) {
+            (Some(Decision::Node(ours)), Decision::Node(theirs)) => ours == theirs,
+            (Some(Decision::Unschedulable(_)), Decision::Unschedulable(_)) => true,
+            _ => false,
         };
+        let case = Case { pod: pod.key(), ours, theirs, at };
+        if is_same {
+            self.record(case, Agreement::Same, String::new());
+            return None;
+        }
+        Some(case)
+    }
+
+    /// Keeps how two decisions relate.
+    pub fn record(&mut self, case: Case, agreement: Agreement, why: String) {
         *self.counts.entry(agreement).or_default() += 1;
         if self.comparisons.len() == COMPARISONS_KEPT {
             self.comparisons.pop_front();
             self.n_forgotten += 1;
         }
+        let Case { pod, ours, theirs, at } = case;
         let number = self.counts.values().sum();
-        self.comparisons.push_back(Comparison {
-            number,
-            at,
-            pod: pod.key(),
-            ours,
-            theirs,
-            agreement,
-            why: why.into(),
-        });
+        self.comparisons.push_back(Comparison { number, at, pod, ours, theirs, agreement, why: why.into() });
     }
 
     /// The comparisons that are kept, the newest last.
@@ -206,33 +211,12 @@ impl Observer {
     }
 }
 
-/// Why two decisions differ, by looks at the pod on the present state and on earlier ones.
-fn explain_by_looks(
+/// Why two decisions differ, by a look at the pod on the state that theirs was made on.
+pub(super) fn explain(
     ours: Option<&Decision>,
     theirs: &Decision,
-    evaluate: impl Fn(usize) -> Option<CycleTrace>,
+    trace: Option<&CycleTrace>,
 ) -> (Agreement, String) {
-    let present = explain(ours, theirs, evaluate(0).as_ref());
-    if present.0 != Agreement::Different {
-        return present;
-    }
-    for n_back in 1.. {
-        let Some(trace) = evaluate(n_back) else { break };
-        let (agreement, _) = explain(ours, theirs, Some(&trace));
-        if agreement != Agreement::Different {
-            let bindings = if n_back == 1 { "1 binding".to_owned() } else { format!("{n_back} bindings") };
-            let why = format!(
-                "on the state {bindings} earlier it is the choice of this scheduler, too; since then {}",
-                present.1
-            );
-            return (Agreement::Timing, why);
-        }
-    }
-    present
-}
-
-/// Why two decisions differ, by a look at the pod on the state that theirs was made on.
-fn explain(ours: Option<&Decision>, theirs: &Decision, trace: Option<&CycleTrace>) -> (Agreement, String) {
     let Some(trace) = trace else {
         return (Agreement::Different, "the pod could not be looked at again".to_owned());
     };

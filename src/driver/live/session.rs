@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use kube::Client;
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, Receiver, Sender, UnboundedReceiver, UnboundedSender};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -23,18 +23,22 @@ use crate::driver::sandbox::simulator::ExtenderTransport;
 use crate::driver::session::{
     Known, Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
 };
-use crate::scheduler::effect::{Effect, EffectKind};
+use crate::framework::extender::{ExtenderAnswer, ExtenderVerb};
+use crate::scheduler::effect::{Effect, EffectId, EffectKind};
 use crate::scheduler::input::{Command, Input};
 
 use super::connect::Target;
-use super::elect::{Elected, LeaseName, elect};
+use super::elect::{Elected, LeaseName};
 use super::engine::{Engine, Mode};
-use super::feed::feed;
 use super::informers::Report;
 use super::lease::ElectionOptions;
+use super::others::Survey;
 use super::past::{Past, PastView};
+use super::steering::{Ledger, Steering};
 use super::view::LiveView;
 use super::writer::{Surroundings, Writer};
+
+mod arming;
 
 /// Reports that wait to be taken, at the most; then the watches wait.
 const REPORTS: usize = 4_096;
@@ -52,8 +56,12 @@ const EVENT_REFRESH: Duration = Duration::from_secs(60);
 /// What a person can tell a live session beyond what every session can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveCommand {
-    /// Starts writing.
+    /// Finds out who this program would write as and who else serves its names, for a person who may arm it.
+    Survey,
+    /// Starts writing, unless somebody else serves the same names.
     Arm,
+    /// The same, whoever serves them.
+    ArmAnyway,
     /// Stops writing.
     Disarm,
     /// Whether each bind waits for a person from now on.
@@ -61,8 +69,13 @@ pub enum LiveCommand {
     /// Does a bind that waits, or turns it down.
     Confirm {
         /// Which one.
-        id: crate::scheduler::effect::EffectId,
+        id: EffectId,
         /// Whether it is done.
+        is_wanted: bool,
+    },
+    /// Does every bind that waits now, or turns them all down.
+    ConfirmAll {
+        /// Whether they are done.
         is_wanted: bool,
     },
 }
@@ -92,6 +105,8 @@ pub struct LiveSetup {
     pub recording_file: Str,
     /// Whether it writes as soon as it may.
     pub is_armed: bool,
+    /// How it is steered beyond that.
+    pub steering: Steering,
 }
 
 /// The thread of a live session.
@@ -150,19 +165,21 @@ fn spawn_with(
     let (command_sender, commands) = mpsc::unbounded_channel();
     let (report_sender, reports) = mpsc::channel(REPORTS);
     let (outcome_sender, outcomes) = mpsc::unbounded_channel();
-    for kind in &setup.kinds {
-        runtime.spawn(feed(client.clone(), *kind, report_sender.clone()));
-    }
     let writer = {
         let _context = runtime.enter();
         Writer::new(client.clone(), setup.qps, setup.burst, &setup.host)
     };
-    let (election_sender, elections) = mpsc::unbounded_channel();
+    let (survey_sender, surveys) = mpsc::unbounded_channel();
+    // Who only stands by need not know anything, if he is told so; who looks has to.
+    let waits = setup.is_armed && setup.election.is_some() && setup.steering.delays_caches;
     let mut session = Live {
+        ledger: Ledger::new(setup.steering, &setup.target),
+        surveys: survey_sender,
+        feeds: Some((report_sender, setup.kinds)),
         recording_file: setup.recording_file,
         client: client.clone(),
         election: setup.election,
-        elected: Some(election_sender),
+        elections: None,
         leadership: Leadership::None,
         election_task: None,
         run_state: if setup.is_running { RunState::Running } else { RunState::Paused },
@@ -182,15 +199,22 @@ fn spawn_with(
         breaks: Breaks::default(),
         stop: None,
     };
+    if !waits {
+        session.start_feeds();
+    }
+    if session.ledger.wants_withheld() {
+        session.engine.keep_withheld();
+    }
     if setup.is_armed {
-        session.arm();
+        session.arm(false);
     }
     let (views, view_receiver) = watch::channel(Arc::new(session.view()));
     let thread = std::thread::Builder::new().name("live".to_owned()).spawn(move || {
         let handle = session.runtime.handle().clone();
-        handle.block_on(session.run(commands, reports, outcomes, elections, &views));
+        handle.block_on(session.run(commands, reports, outcomes, surveys, &views));
         session.engine.finish_recording("the session was closed");
         session.end_recordings();
+        session.elections = None;
         if let Some(election) = session.election_task.take() {
             // A leader gives the lease back, so that nobody has to wait for it to run out.
             let _ = handle.block_on(async { tokio::time::timeout(PATIENCE, election).await });
@@ -218,12 +242,29 @@ pub enum Leadership {
     Unguarded,
 }
 
+/// What is listed and watched, and who is told.
+type Feeds = (Sender<(Kind, Report)>, Vec<Kind>);
+
+/// What a survey is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// A person wants to know.
+    Look,
+    /// To write, if nobody else serves the names, or in any case.
+    Arm { anyway: bool },
+}
+
 pub(super) struct Live {
+    /// What was done, and who said so.
+    ledger: Ledger,
+    surveys: UnboundedSender<(Survey, Purpose)>,
+    /// What is listed and watched, before that has begun.
+    feeds: Option<Feeds>,
     pub(super) recording_file: Str,
     client: Client,
     election: Option<(LeaseName, ElectionOptions)>,
-    /// Given to the election when that begins; while it is there the other end stays open.
-    elected: Option<UnboundedSender<Elected>>,
+    /// What the election comes to; while there is one, it takes part.
+    elections: Option<UnboundedReceiver<Elected>>,
     leadership: Leadership,
     election_task: Option<JoinHandle<()>>,
     pub(super) engine: Engine,
@@ -254,13 +295,12 @@ impl Live {
         mut commands: UnboundedReceiver<SessionCommand>,
         mut reports: Receiver<(Kind, Report)>,
         mut outcomes: UnboundedReceiver<Input>,
-        mut elections: UnboundedReceiver<Elected>,
+        mut surveys: UnboundedReceiver<(Survey, Purpose)>,
         views: &watch::Sender<Arc<SessionView>>,
     ) {
         let mut last_view = Instant::now();
         let mut last_refresh = Instant::now();
         let mut is_dirty = true;
-        let mut is_election_over = false;
         let mut past_views = self.past.as_ref().map(|past| past.views.clone());
         loop {
             let has_work = self.has_work();
@@ -274,32 +314,36 @@ impl Live {
             tokio::select! {
                 biased;
                 command = commands.recv() => {
-                    let Some(command) = command else { return };
                     has_command = true;
                     self.n_answered += 1;
-                    if !self.command(command) {
-                        return;
+                    if !command.is_some_and(|command| self.command(command)) {
+                        break;
                     }
                 }
                 outcome = outcomes.recv() => {
                     if let Some(outcome) = outcome {
+                        self.settle(&outcome);
                         self.engine.input(outcome, now());
                         is_dirty = true;
                     }
                 }
-                elected = elections.recv(), if !is_election_over => match elected {
+                elected = next_of(&mut self.elections) => match elected {
                     Some(elected) => {
                         has_command = true;
                         self.elected(elected);
                     }
-                    None => is_election_over = true,
+                    None => self.elections = None,
+                },
+                survey = surveys.recv() => if let Some((survey, purpose)) = survey {
+                    has_command = true;
+                    self.surveyed(survey, purpose);
                 },
                 () = changed(&mut past_views) => {
                     has_command = true;
                     self.hear_of_the_past();
                 }
                 report = reports.recv() => {
-                    let Some((kind, report)) = report else { return };
+                    let Some((kind, report)) = report else { break };
                     self.report(kind, report);
                     let start = Instant::now();
                     while start.elapsed() < STRETCH && let Ok((kind, report)) = reports.try_recv() {
@@ -311,6 +355,10 @@ impl Live {
             }
             if self.engine.scheduler().poll_timeout().is_some_and(|at| at <= now()) {
                 self.engine.input(Input::Timeout, now());
+                is_dirty = true;
+            }
+            if self.engine.next_look().is_some_and(|at| at <= now()) {
+                self.engine.look_again(now());
                 is_dirty = true;
             }
             is_dirty |= self.work();
@@ -331,6 +379,7 @@ impl Live {
                 views.send_replace(Arc::new(self.view()));
             }
         }
+        self.finish(&mut outcomes).await;
     }
 
     fn report(&mut self, kind: Kind, report: Report) {
@@ -355,7 +404,8 @@ impl Live {
     }
 
     fn until_timeout(&self) -> Option<Duration> {
-        let at = self.engine.scheduler().poll_timeout()?;
+        let timeout = self.engine.scheduler().poll_timeout();
+        let at = timeout.into_iter().chain(self.engine.next_look()).min()?;
         Some(Duration::from_nanos(at.as_nanos().saturating_sub(now().as_nanos())))
     }
 
@@ -385,9 +435,18 @@ impl Live {
 
     /// Sends what is to be done on its way.
     fn carry_out(&mut self) {
+        for effect in self.engine.take_withheld() {
+            self.ledger.withheld(&effect, self.engine.informers().objects(), now());
+        }
         for effect in self.engine.take_deeds() {
             let outcomes = self.outcomes.clone();
+            self.ledger.sends(&effect, self.engine.informers().objects(), now());
             if let EffectKind::CallExtender(call) = effect.kind {
+                if call.verb == ExtenderVerb::Bind && self.engine.mode() == Mode::Observe {
+                    let answer = ExtenderAnswer::Failed("nothing is written any more".to_owned());
+                    let _ = outcomes.send(Input::ExtenderAnswered { id: effect.id, answer });
+                    continue;
+                }
                 let transport = Arc::clone(&self.transport);
                 let id = effect.id;
                 self.runtime.spawn_blocking(move || {
@@ -495,78 +554,30 @@ impl Live {
 
     fn live_command(&mut self, command: LiveCommand) {
         match command {
-            LiveCommand::Arm => self.arm(),
+            LiveCommand::Survey => self.survey(Purpose::Look),
+            LiveCommand::Arm => self.arm(false),
+            LiveCommand::ArmAnyway => self.arm(true),
             LiveCommand::Disarm => self.disarm(),
-            LiveCommand::SetConfirming(is_confirming) => self.engine.set_confirming(is_confirming),
+            LiveCommand::SetConfirming(is_confirming) => {
+                self.engine.set_confirming(is_confirming);
+                let text = if is_confirming {
+                    "each bind waits for a person from now on"
+                } else {
+                    "binds wait for nobody from now on; those that wait already still do"
+                };
+                self.say(NoticeLevel::Info, text);
+            }
             LiveCommand::Confirm { id, is_wanted } => {
-                if !self.engine.confirm(id, is_wanted, now()) {
+                if !self.confirm(id, is_wanted) {
                     self.say(NoticeLevel::Info, "that bind does not wait any more");
                 }
             }
-        }
-    }
-
-    /// Writes as soon as no other instance does.
-    fn arm(&mut self) {
-        match self.leadership {
-            Leadership::None => {}
-            Leadership::Leading if self.engine.mode() == Mode::Observe => return self.begin_to_write(),
-            Leadership::Leading | Leadership::Unguarded | Leadership::Waiting { .. } => {
-                return self.say(NoticeLevel::Info, "it is armed already");
-            }
-        }
-        let Some((lease, options)) = self.election.clone() else {
-            self.leadership = Leadership::Unguarded;
-            return self.begin_to_write();
-        };
-        let Some(told) = self.elected.take() else {
-            return self.say(NoticeLevel::Error, "the lease was lost; start again to take part once more");
-        };
-        self.leadership = Leadership::Waiting { holder: String::new() };
-        self.say(NoticeLevel::Info, format!("waiting for the lease {}/{}", lease.namespace, lease.name));
-        let election = elect(self.client.clone(), lease, options, told);
-        self.election_task = Some(self.runtime.spawn(election));
-    }
-
-    fn begin_to_write(&mut self) {
-        self.engine.set_mode(Mode::Operate, now());
-        let profiles: Vec<Str> =
-            self.engine.scheduler().profiles().map(|profile| profile.profile_name.clone()).collect();
-        self.say(
-            NoticeLevel::Warning,
-            format!("ARMED: pods of {} are bound from now on", profiles.join(", ")),
-        );
-    }
-
-    fn disarm(&mut self) {
-        self.engine.set_mode(Mode::Observe, now());
-        // The lease stays: nobody is to write while a person looks.
-        if self.leadership == Leadership::Unguarded {
-            self.leadership = Leadership::None;
-        }
-        self.say(NoticeLevel::Info, "nothing is written any more");
-    }
-
-    fn elected(&mut self, elected: Elected) {
-        match elected {
-            Elected::Leading => {
-                self.leadership = Leadership::Leading;
-                self.begin_to_write();
-            }
-            Elected::Lost { why } => {
-                self.engine.set_mode(Mode::Observe, now());
-                self.leadership = Leadership::None;
-                let text = format!("the lease is lost ({why}): nothing is written any more");
-                self.say(NoticeLevel::Error, text);
-            }
-            Elected::Other { holder } => {
-                if let Leadership::Waiting { holder: known } = &mut self.leadership {
-                    known.clone_from(&holder);
+            LiveCommand::ConfirmAll { is_wanted } => {
+                let ids: Vec<EffectId> = self.engine.to_confirm().map(|bind| bind.id).collect();
+                for id in ids {
+                    self.confirm(id, is_wanted);
                 }
-                let text = format!("standing by: {holder} holds the lease");
-                self.say(NoticeLevel::Info, text);
             }
-            Elected::Failing { error } => self.say(NoticeLevel::Warning, format!("the lease: {error}")),
         }
     }
 
@@ -585,13 +596,13 @@ impl Live {
             speed: Speed::Times(1),
             elapsed: now - self.started,
             next_timeout: scheduler.next_timeout_reason().map(|(at, what)| (at - now, what)),
-            scheduler: Arc::new(scheduler.view()),
+            scheduler: Arc::new(self.scheduler_view()),
             moment: Moment::default(),
             known: Known { n_answered: self.n_answered, recorder: self.recorder_view(), ..Known::default() },
             debug: self.breaks.view(self.stop()),
             branches: Arc::default(),
             comparison: None,
-            live: Some(Arc::new(LiveView::new(&self.engine, &self.target))),
+            live: Some(Arc::new(LiveView::new(&self.engine, &self.target, self.steering_view()))),
             aside: None,
             notice: self.notice.clone(),
             failure: None,
@@ -608,6 +619,14 @@ async fn changed(views: &mut Option<watch::Receiver<Arc<PastView>>>) {
     };
     if !is_alive {
         std::future::pending::<()>().await;
+    }
+}
+
+/// What an election says next; nothing ever, if there is none.
+async fn next_of(elections: &mut Option<UnboundedReceiver<Elected>>) -> Option<Elected> {
+    match elections {
+        Some(elections) => elections.recv().await,
+        None => std::future::pending().await,
     }
 }
 

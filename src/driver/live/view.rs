@@ -6,14 +6,18 @@ use crate::api::{Duration, Kind, NamespacedName, Str, Time};
 use crate::scheduler::effect::EffectId;
 
 use super::connect::Target;
-use super::engine::{Engine, Mode};
+use super::engine::{Engine, Mode, Operated};
 use super::informers::InformerState;
 use super::observer::{Agreement, Comparison, Decision};
+use super::steering::SteeringView;
 
 /// How many comparisons are shown.
 const COMPARISONS_SHOWN: usize = 200;
 /// How many predictions are shown that the cluster has not answered.
 const PREDICTIONS_SHOWN: usize = 200;
+
+/// How many objects of a kind are shown that cannot be read.
+const UNREADABLE_SHOWN: usize = 20;
 
 /// One kind of object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +28,10 @@ pub struct InformerRow {
     pub state: InformerState,
     /// How many objects are known.
     pub n_objects: usize,
-    /// How many objects could not be read, and the first of them with what is wrong.
-    pub unreadable: (usize, Option<(NamespacedName, Str)>),
+    /// How many objects could not be read.
+    pub n_unreadable: usize,
+    /// The first of them, with what is wrong.
+    pub unreadable: Vec<(NamespacedName, Str)>,
     /// When it last reported anything.
     pub last_report: Option<Time>,
     /// How often it has listed.
@@ -43,6 +49,8 @@ pub struct ConfirmRow {
     pub pod: NamespacedName,
     /// The node.
     pub node: Str,
+    /// How long it has waited.
+    pub age: Duration,
 }
 
 /// A live session at one moment.
@@ -72,30 +80,44 @@ pub struct LiveView {
     pub open: Vec<(NamespacedName, Decision, Duration)>,
     /// Deeds that were not done, since it only observes.
     pub n_withheld: u64,
+    /// When it was armed.
+    pub operated: Vec<Operated>,
+    /// What was done and who may do it.
+    pub steering: Arc<SteeringView>,
 }
 
 impl LiveView {
+    /// Whether an attempt was a prediction: nothing of it was done.
+    pub fn is_predicted(&self, number: u64) -> bool {
+        !self.operated.iter().any(|time| time.first <= number && time.last.is_none_or(|last| number <= last))
+    }
+
+    /// Whether what the scheduler wanted to write at a time was written.
+    pub fn was_writing(&self, at: Time) -> bool {
+        self.operated.iter().any(|time| time.from < at && time.to.is_none_or(|to| at < to))
+    }
+
     /// The session as it is now.
-    pub fn new(engine: &Engine, target: &Target) -> Self {
+    pub fn new(engine: &Engine, target: &Target, steering: SteeringView) -> Self {
         let observer = engine.observer();
         let objects = engine.informers().objects();
         let informers = engine
             .informers()
             .iter()
-            .map(|(kind, informer)| {
-                let first = informer.unreadable.first_key_value();
-                InformerRow {
-                    kind,
-                    state: informer.state.clone(),
-                    n_objects: objects.count(kind),
-                    unreadable: (
-                        informer.unreadable.len(),
-                        first.map(|(key, error)| (key.clone(), error.as_str().into())),
-                    ),
-                    last_report: informer.last_report,
-                    n_lists: informer.n_lists,
-                    n_changes: informer.n_changes,
-                }
+            .map(|(kind, informer)| InformerRow {
+                kind,
+                state: informer.state.clone(),
+                n_objects: objects.count(kind),
+                n_unreadable: informer.unreadable.len(),
+                unreadable: informer
+                    .unreadable
+                    .iter()
+                    .take(UNREADABLE_SHOWN)
+                    .map(|(key, error)| (key.clone(), error.as_str().into()))
+                    .collect(),
+                last_report: informer.last_report,
+                n_lists: informer.n_lists,
+                n_changes: informer.n_changes,
             })
             .collect();
         Self {
@@ -105,7 +127,12 @@ impl LiveView {
             is_confirming: engine.is_confirming(),
             to_confirm: engine
                 .to_confirm()
-                .map(|bind| ConfirmRow { id: bind.id, pod: bind.pod.clone(), node: bind.node.clone() })
+                .map(|bind| ConfirmRow {
+                    id: bind.id,
+                    pod: bind.pod.clone(),
+                    node: bind.node.clone(),
+                    age: super::session::now().saturating_since(bind.since),
+                })
                 .collect(),
             informers,
             has_started: engine.informers().has_started(),
@@ -118,6 +145,8 @@ impl LiveView {
                 .map(|(pod, decision, age)| (pod.clone(), decision.clone(), age))
                 .collect(),
             n_withheld: engine.n_withheld(),
+            operated: engine.operated().to_vec(),
+            steering: Arc::new(steering),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! after 429, and is tried again where kube-scheduler does that. Nothing here is called while the scheduler only
 //! observes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -30,6 +31,9 @@ const TRIES: usize = 4;
 /// An Event that cannot be written is tried so often, so long apart.
 const EVENT_TRIES: usize = 12;
 const EVENT_PAUSE: Duration = Duration::from_secs(10);
+
+/// Stands for an HTTP status where nothing may be written.
+const CLOSED: u16 = 1;
 
 /// How fast requests may follow each other: a bucket of `burst` tokens, of which `qps` are added each second.
 #[derive(Debug)]
@@ -64,6 +68,9 @@ pub struct Writer {
     client: DebuggedClient,
     limiter: Arc<Limiter>,
     events: Arc<Mutex<EventRecorder>>,
+    /// Whether anything may be sent. Looked at just before each request, so that what waits for its turn does not go
+    /// out when the lease is lost meanwhile.
+    is_open: Arc<AtomicBool>,
 }
 
 /// A client says nothing of itself: it holds credentials.
@@ -79,7 +86,7 @@ impl std::fmt::Debug for DebuggedClient {
 /// Why a request has failed.
 #[derive(Clone, Debug)]
 struct Refusal {
-    /// The HTTP status; 0 if there was no answer.
+    /// The HTTP status; 0 if there was no answer, [`CLOSED`] if nothing was sent.
     code: u16,
     message: String,
     retry_after: Option<Duration>,
@@ -119,7 +126,13 @@ impl Writer {
             client: DebuggedClient(client),
             limiter: Arc::new(Limiter::new(qps, burst)),
             events: Arc::new(Mutex::new(EventRecorder::new(host))),
+            is_open: Arc::new(AtomicBool::new(false)),
         }
+    }
+
+    /// Lets requests out, or none from now on; it begins with none. What waits already is refused, too.
+    pub fn set_open(&self, is_open: bool) {
+        self.is_open.store(is_open, Ordering::SeqCst);
     }
 
     /// Does a deed. The answer is what the core is to be told; of an Event it wants to hear nothing.
@@ -245,6 +258,9 @@ impl Writer {
         let mut n_waits = 0;
         loop {
             self.limiter.wait().await;
+            if !self.is_open.load(Ordering::SeqCst) {
+                return Err(refusal(CLOSED, "nothing is written any more".to_owned()));
+            }
             let result = self.send_once(request).await;
             match &result {
                 Err(Refusal { code: 429 | 503, retry_after: Some(wait), .. }) if n_waits < PATIENCE => {
@@ -290,4 +306,43 @@ fn refusal(code: u16, message: String) -> Refusal {
 
 fn parse(kind: crate::api::Kind, value: &Value) -> Result<Object, Refusal> {
     Object::deserialize_kind(kind, value).map_err(|error| refusal(0, error.to_string()))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use super::*;
+    use crate::api::{NamespacedName, Uid};
+    use crate::scheduler::effect::EffectId;
+
+    fn bind() -> Effect {
+        let kind = EffectKind::Bind {
+            pod: NamespacedName::new("shop", "a"),
+            uid: Uid::from("u"),
+            node: "n1".into(),
+        };
+        Effect { id: EffectId(1), kind }
+    }
+
+    async fn error_of(writer: &Writer) -> String {
+        let input = writer.carry_out(bind(), Surroundings::default(), Time::ZERO).await;
+        let Some(Input::EffectDone { result: Err(failure), .. }) = input else { return String::new() };
+        failure.message
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_its_turn_when_writing_ends_does_not_go_out() {
+        let config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+        let writer = Writer::new(Client::try_from(config).unwrap(), 5.0, 1, "host");
+        assert_eq!(error_of(&writer).await, "nothing is written any more");
+        writer.set_open(true);
+        // The bucket holds one token, and that was taken: this one waits.
+        let waiting = tokio::spawn({
+            let writer = writer.clone();
+            async move { error_of(&writer).await }
+        });
+        tokio::task::yield_now().await;
+        writer.set_open(false);
+        assert_eq!(waiting.await.unwrap(), "nothing is written any more");
+    }
 }

@@ -70,7 +70,7 @@ impl Help {
             .collect();
         section("commands".to_owned(), commands);
         section("conditions of breakpoints, watches and run-to".to_owned(), conditions());
-        for context in [Context::TextInput, Context::Overlay, Context::Confirm] {
+        for context in [Context::TextInput, Context::Overlay, Context::Confirm, Context::Ask] {
             section(context_title(context, cx.pane), entries(&cx.keymap.active(&[context])));
         }
         lines
@@ -118,6 +118,7 @@ fn context_title(context: Context, pane: PaneId) -> String {
         Context::TextInput => "where text is typed".to_owned(),
         Context::Overlay => "overlays".to_owned(),
         Context::Confirm => "questions".to_owned(),
+        Context::Ask => "binds that wait for a person".to_owned(),
         Context::Queues
         | Context::Cycle
         | Context::Matrix
@@ -125,7 +126,8 @@ fn context_title(context: Context, pane: PaneId) -> String {
         | Context::Nodes
         | Context::Details
         | Context::Log
-        | Context::Timeline => format!("in the {} pane", pane.as_str()),
+        | Context::Timeline
+        | Context::Agreement => format!("in the {} pane", pane.as_str()),
     }
 }
 

@@ -18,6 +18,8 @@ use super::widgets::frame;
 use super::widgets::glyphs::Glyphs;
 use super::widgets::text;
 
+pub mod arm;
+pub mod ask_bind;
 pub mod branches;
 pub mod breaks;
 pub mod compare;
@@ -86,6 +88,12 @@ pub trait Overlay {
     fn insert(&mut self, text: &str, cx: &OverlayCx<'_>) -> OverlayOutcome {
         let _ = (text, cx);
         OverlayOutcome::Ignored
+    }
+
+    /// Whether what it is about has ended, so that it goes by itself.
+    fn is_over(&self, view: &SessionView) -> bool {
+        let _ = view;
+        false
     }
 
     /// Draws it somewhere on the screen.

@@ -15,7 +15,7 @@ use ratatui::widgets::StatefulWidget;
 use tui_tree_widget::{Tree, TreeItem, TreeState};
 
 use super::find::Find;
-use super::{Cx, Outcome, Pane, PaneId, Request, Subject, names};
+use super::{Cx, Outcome, Pane, PaneId, Request, Subject, names, predicted};
 use crate::api::time::human_duration;
 use crate::api::{NamespacedName, Str};
 use crate::explain;
@@ -316,7 +316,7 @@ fn render_verdict(area: Rect, buf: &mut Buffer, trace: &CycleTrace, cx: &Cx<'_>)
         text::put(buf, x, area.y, next_width, &next, cx.theme.style(Role::Accent), cx.glyphs);
         room -= next_width + 1;
     }
-    let verdict = explain::verdict_so_far(trace);
+    let verdict = predicted::of_attempt(explain::verdict_so_far(trace), trace.number, cx);
     text::put(buf, area.x + 1, area.y, room, &verdict, cx.theme.style(role), cx.glyphs);
 }
 
@@ -507,7 +507,10 @@ impl TreeDrawer<'_> {
             },
             Phase::PreBind => summed(trace.pre_bind.as_deref()?),
             Phase::Bind => match &trace.outcome {
-                CycleOutcome::Bound { node } => Some((format!("bound to {node}"), Role::StatusSuccess)),
+                CycleOutcome::Bound { node } => {
+                    let text = format!("bound to {node}");
+                    Some((predicted::of_attempt(text, trace.number, self.cx), Role::StatusSuccess))
+                }
                 _ => summed(trace.bind.as_deref()?),
             },
             Phase::PostBind => match trace.post_bind.as_deref()? {

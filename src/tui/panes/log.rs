@@ -10,7 +10,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::find::Find;
-use super::{Cx, Outcome, Pane, PaneId, Request, Subject};
+use super::{Cx, Outcome, Pane, PaneId, Request, Subject, predicted};
 use crate::api::Time;
 use crate::scheduler::trace::CycleOutcome;
 use crate::scheduler::view::{CycleSummary, ObjectEvent, QueueMoveLine};
@@ -433,7 +433,8 @@ impl LineDrawer<'_> {
         let mut spans = vec![Span::styled(format!("#{} ", line.number), muted)];
         spans.extend(self.find.spans(&line.pod.to_string(), self.cx.theme.style(Role::Name), self.cx));
         spans.push(Span::raw(" "));
-        spans.extend(self.find.spans(&outcome_text(&line.outcome), style, self.cx));
+        let text = predicted::of_attempt(outcome_text(&line.outcome), line.number, self.cx);
+        spans.extend(self.find.spans(&text, style, self.cx));
         ("attempt", self.cx.theme.style(Role::QueueActive), spans)
     }
 
@@ -451,7 +452,8 @@ impl LineDrawer<'_> {
         spans.push(Span::raw(" "));
         spans.extend(self.find.spans(&event.regarding.to_string(), self.cx.theme.style(Role::Name), self.cx));
         spans.push(Span::raw(" "));
-        spans.extend(self.find.spans(&event.note, self.cx.theme.style(Role::Text), self.cx));
+        let note = predicted::note(event, self.cx);
+        spans.extend(self.find.spans(&note, self.cx.theme.style(Role::Text), self.cx));
         ("event", style, spans)
     }
 

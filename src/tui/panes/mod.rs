@@ -22,14 +22,17 @@ use super::log_lines::LogLines;
 use super::theme::Theme;
 use super::widgets::glyphs::Glyphs;
 
+pub mod agreement;
 pub mod cycle;
 pub mod details;
 pub mod find;
+pub mod informers;
 pub mod log;
 pub mod matrix;
 pub mod names;
 pub mod nodes;
 pub mod placeholder;
+pub mod predicted;
 pub mod queues;
 pub mod set;
 pub mod timeline;
@@ -54,6 +57,10 @@ pub enum PaneId {
     Log,
     /// What happened when, and what is marked.
     Timeline,
+    /// On a live cluster: predictions beside decisions, and what was done.
+    Agreement,
+    /// On a live cluster: the kinds of objects and how their watches stand.
+    Informers,
 }
 
 impl PaneId {
@@ -67,10 +74,18 @@ impl PaneId {
         Self::Details,
         Self::Log,
         Self::Timeline,
+        Self::Agreement,
+        Self::Informers,
     ];
 
     /// How many there are.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 10;
+
+    /// Those that a session has: the last two are about a live cluster.
+    pub fn of(is_live: bool) -> &'static [Self] {
+        let (both, _) = Self::ALL.split_at(Self::COUNT - 2);
+        if is_live { &Self::ALL } else { both }
+    }
 
     /// Its name.
     pub const fn as_str(self) -> &'static str {
@@ -83,6 +98,8 @@ impl PaneId {
             Self::Details => "details",
             Self::Log => "log",
             Self::Timeline => "timeline",
+            Self::Agreement => "agree",
+            Self::Informers => "kinds",
         }
     }
 
@@ -97,6 +114,12 @@ impl PaneId {
             Self::Details => "What is there to know about the selected thing?",
             Self::Log => "What happened, and what did the program itself do?",
             Self::Timeline => "What happened when, what is marked, and where in all that is this moment?",
+            Self::Agreement => {
+                "Would this scheduler decide as the cluster's does, and what has it done itself?"
+            }
+            Self::Informers => {
+                "What is known of the cluster, how old is that, and which permission is missing?"
+            }
         }
     }
 
@@ -105,9 +128,31 @@ impl PaneId {
         self as usize
     }
 
-    /// The digit that goes to it.
-    pub const fn number(self) -> usize {
-        self.index() + 1
+    /// Its name where there is little room for many.
+    pub const fn short_name(self) -> &'static str {
+        match self {
+            Self::Queues => "queue",
+            Self::Waiting => "wait",
+            Self::Details => "info",
+            Self::Timeline => "time",
+            other => other.as_str(),
+        }
+    }
+
+    /// The key that goes to it by default.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Queues => "1",
+            Self::Cycle => "2",
+            Self::Matrix => "3",
+            Self::Waiting => "4",
+            Self::Nodes => "5",
+            Self::Details => "6",
+            Self::Log => "7",
+            Self::Timeline => "8",
+            Self::Agreement => "9",
+            Self::Informers => "K",
+        }
     }
 }
 

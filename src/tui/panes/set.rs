@@ -1,7 +1,9 @@
 //! The panes of the console, put together.
 
+use super::agreement::AgreementPane;
 use super::cycle::CyclePane;
 use super::details::DetailsPane;
+use super::informers::InformersPane;
 use super::log::LogPane;
 use super::matrix::MatrixPane;
 use super::nodes::NodesPane;
@@ -21,5 +23,7 @@ pub fn all() -> [Box<dyn Pane>; PaneId::COUNT] {
         Box::new(DetailsPane::new()),
         Box::new(LogPane::new()),
         Box::new(TimelinePane::new()),
+        Box::new(AgreementPane::new()),
+        Box::new(InformersPane::new()),
     ]
 }

@@ -6,9 +6,10 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::find::Find;
-use super::{Cx, Outcome, Pane, PaneId, Request, Subject, names};
+use super::{Cx, Outcome, Pane, PaneId, Request, Subject, names, predicted};
 use crate::api::time::human_duration;
 use crate::api::{Duration, NamespacedName, Time};
+use crate::driver::live::view::LiveView;
 use crate::scheduler::view::{Assumption, BindingRow, View, WaitingRow};
 use crate::tui::action::{Action, Context};
 use crate::tui::theme::Role;
@@ -148,12 +149,15 @@ fn first_give_up(row: &BindingRow) -> Option<(&str, Time)> {
 }
 
 /// Who blocks: the first line.
-fn who_blocks(view: &View) -> String {
+fn who_blocks(view: &View, cx: &Cx<'_>) -> String {
     let first = view.waiting.iter().filter_map(first_deadline);
     let first = first.chain(view.binding.iter().filter_map(first_give_up)).min_by_key(|(_, at)| *at);
     let Some((plugin, deadline)) = first else {
         return match view.binding.len() {
             0 => String::new(),
+            n if predicted::observes(cx) => {
+                format!("no pod is held; {n} would be bound, and the cluster has not decided")
+            }
             1 => String::from("no pod is held; 1 is being bound"),
             n => format!("no pod is held; {n} are being bound"),
         };
@@ -170,10 +174,11 @@ impl Pane for WaitingPane {
     fn title(&self, cx: &Cx<'_>) -> Line<'static> {
         let view = &cx.view.scheduler;
         let number = cx.theme.style(Role::Strong);
+        let binding = if predicted::observes(cx) { "foreseen" } else { "binding" };
         Line::from(vec![
             Span::raw("waiting"),
             Span::styled(format!(" {}", view.waiting.len()), number),
-            Span::raw(format!(" {} binding", cx.glyphs.dot)),
+            Span::raw(format!(" {} {binding}", cx.glyphs.dot)),
             Span::styled(format!(" {}", view.binding.len()), number),
         ])
     }
@@ -225,7 +230,7 @@ impl Pane for WaitingPane {
                 area.x + 1,
                 area.y,
                 area.width.saturating_sub(2),
-                &who_blocks(view),
+                &who_blocks(view, cx),
                 style,
                 cx.glyphs,
             );
@@ -284,6 +289,15 @@ fn gauge(left: Duration, all: Duration, cx: &Cx<'_>) -> Vec<Span<'static>> {
     bar::spans(BAR, millis(left), millis(all), Role::BarUsed, cx)
 }
 
+/// Where a pod stands whose plugins are done: what its bind waits for.
+fn place_of_bind(key: &NamespacedName, phase: String, cx: &Cx<'_>) -> String {
+    let asks = |live: &LiveView| live.to_confirm.iter().any(|bind| bind.pod == *key);
+    if cx.view.live.as_ref().is_some_and(|live| asks(live)) {
+        return String::from("waits for you");
+    }
+    if predicted::observes(cx) && phase == "Bind" { String::from("would bind") } else { phase }
+}
+
 fn row(entry: Entry<'_>, columns: &[Column], width: u16, find: &Find, cx: &Cx<'_>) -> Row {
     let now = cx.view.scheduler.now;
     let key = entry.key();
@@ -317,7 +331,7 @@ fn row(entry: Entry<'_>, columns: &[Column], width: u16, find: &Find, cx: &Cx<'_
             let plugins: Vec<&str> = row.waits.iter().map(|wait| wait.plugin).collect();
             let phase = row.phase.to_string();
             let place = match plugins.as_slice() {
-                [] => phase,
+                [] => place_of_bind(&key, phase, cx),
                 plugins => {
                     let room = place_width.saturating_sub(phase.len() + 1);
                     format!("{phase} {}", names::plugins(plugins, room))

@@ -25,14 +25,18 @@ impl Shell {
         self.world.shown.clear();
         // A recording has its strip wherever there is room.
         let has_strip = self.world.view.known.replay.is_some();
-        let arrangement = layout::Arrangement { has_strip, ..self.focus.arrangement };
+        let is_live = self.world.view.live.is_some();
+        let arrangement = layout::Arrangement { has_strip, is_live, ..self.focus.arrangement };
         let n_watch_lines = self.n_watch_lines(screen);
-        let room = Rect { height: screen.height - n_watch_lines, ..screen };
+        let n_live_lines = self.n_live_lines(screen, n_watch_lines);
+        let room = Rect { height: screen.height - n_watch_lines - n_live_lines, ..screen };
         match layout::layout(room, &arrangement) {
             Layout::TooSmall => self.draw_too_small(screen, buf),
             Layout::Panes { status, tabs, panes, footer } => {
                 self.draw_watches(Rect { height: n_watch_lines, ..footer }, buf);
                 let footer = Rect { y: footer.y + n_watch_lines, ..footer };
+                self.draw_live_lines(Rect { height: n_live_lines, ..footer }, buf);
+                let footer = Rect { y: footer.y + n_live_lines, ..footer };
                 self.world.shown.extend(panes.iter().map(|(id, _)| *id));
                 chrome::status_bar(status, buf, self.world.log.n_dropped, &self.chrome_cx());
                 // The strip has a place of its own.
@@ -70,7 +74,9 @@ impl Shell {
     fn draw_pane(&mut self, id: PaneId, area: Rect, is_numbered: bool, buf: &mut Buffer) {
         let theme = &self.look.theme;
         let is_focused = id == self.focused();
+        let is_armed = self.is_armed();
         let (border, title) = frame_roles(is_focused);
+        let border = if is_armed { Role::ArmedBorder } else { border };
         let cx = pane_cx(&self.world, &self.look, &self.keys.keymap, self.selected.as_ref(), is_focused);
         let pane = &mut self.panes[id.index()];
         let mut line = pane.title(&cx).style(theme.style(title));
@@ -82,16 +88,24 @@ impl Shell {
         let line = shorten(line, usize::from(area.width).saturating_sub(reserved), &self.look.glyphs);
         let inside = frame::frame(area, buf, &line, theme.style(border), &self.look.glyphs);
         pane.render(inside, buf, &cx);
+        if is_armed {
+            self.draw_armed(area, buf);
+        }
         self.drawn.insides.push((id, inside));
         if is_numbered {
-            let labels = [(id, id.number().to_string())];
+            let labels = [(id, id.label().to_owned())];
             self.draw_labels(&labels, id, Rect { height: 1, ..area }, buf);
         }
     }
 
     /// Names the panes that share the place in the lower side of the frame.
     fn draw_shared(&mut self, id: PaneId, area: Rect, buf: &mut Buffer) {
-        let labels = SHARED.map(|other| (other, format!("{} {}", other.number(), other.as_str())));
+        let all = PaneId::of(self.world.view.live.is_some());
+        let labels: Vec<(PaneId, String)> = SHARED
+            .into_iter()
+            .filter(|other| all.contains(other))
+            .map(|other| (other, format!("{} {}", other.label(), other.as_str())))
+            .collect();
         self.draw_labels(&labels, id, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
 

@@ -47,7 +47,7 @@ impl Shell {
                 let is_recording = self.world.view.known.recorder.is_some();
                 return self.carry_out(if is_recording { "record stop" } else { "record" });
             }
-            _ => {}
+            _ => return self.perform_live(action),
         }
         Vec::new()
     }

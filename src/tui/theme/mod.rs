@@ -125,6 +125,7 @@ fn mono_modifier(role: Role) -> Modifier {
         | Role::Accent
         | Role::TitleFocused
         | Role::BorderFocused
+        | Role::ArmedBorder
         | Role::StatusBarName
         | Role::StatusBarValue
         | Role::Key
@@ -151,7 +152,7 @@ fn mono_modifier(role: Role) -> Modifier {
         | Role::LogTrace
         | Role::LogDebug => Modifier::DIM,
         Role::Selection | Role::Cursor | Role::TabFocused => Modifier::REVERSED,
-        Role::Error | Role::Danger | Role::StatusError | Role::LogError => {
+        Role::Error | Role::Danger | Role::Armed | Role::StatusError | Role::LogError => {
             Modifier::BOLD.union(Modifier::REVERSED)
         }
         Role::SelectionUnfocused | Role::StatusPending | Role::Match => Modifier::UNDERLINED,

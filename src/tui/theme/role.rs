@@ -82,6 +82,8 @@ roles! {
     Warning "warning" Text falls back to Strong, "Something is not as expected.";
     Error "error" Text falls back to Warning, "Something failed.";
     Danger "danger" Text falls back to Error, "A deed that takes something away.";
+    Armed "armed" Text falls back to Danger, "The word that says that the session writes to its cluster.";
+    ArmedBorder "armed-border" Decoration falls back to Error, "The frame of a pane while it does.";
     StatusSuccess "status-success" Text falls back to Text, "Code Success.";
     StatusError "status-error" Text falls back to Error, "Code Error.";
     StatusUnschedulable "status-unschedulable" Text falls back to Warning, "Code Unschedulable.";

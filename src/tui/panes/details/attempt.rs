@@ -10,6 +10,7 @@ use crate::framework::preemption::PreemptionEvidence;
 use crate::framework::runtime::PluginVerdict;
 use crate::scheduler::trace::{CycleTrace, NodeVerdict, Phase};
 use crate::tui::panes::log::outcome_text;
+use crate::tui::panes::predicted;
 use crate::tui::panes::{CellKind, Cx};
 use crate::tui::theme::Role;
 
@@ -255,7 +256,7 @@ pub(super) fn phase(page: &mut Page, phase: Phase, cx: &Cx<'_>) {
             page.item("nodes", trace.nodes().len().to_string());
         }
         Phase::Filter => {
-            page.text(explain::verdict_so_far(trace), Role::Text);
+            page.text(predicted::of_attempt(explain::verdict_so_far(trace), trace.number, cx), Role::Text);
             if let Some(filter) = &trace.filter {
                 page.heading("turned down by");
                 for (plugin, n, reason) in filter.rejections() {
@@ -325,7 +326,7 @@ pub(super) fn past(page: &mut Page, number: u64, cx: &Cx<'_>) {
         return;
     };
     page.title(vec![(format!("attempt {number}  "), Role::Muted), (line.pod.to_string(), Role::Strong)]);
-    page.text(outcome_text(&line.outcome), Role::Text);
+    page.text(predicted::of_attempt(outcome_text(&line.outcome), line.number, cx), Role::Text);
     page.heading("attempt");
     page.item("began", format!("{} ago", human_duration(view.now.saturating_since(line.started))));
     let known = view.pod_logs.get(&line.pod).and_then(|log| explain::attempt_of(log, number));

@@ -8,7 +8,7 @@ use crate::api::time::human_duration;
 use crate::explain;
 use crate::framework::{NodeInfo, PodInfo};
 use crate::scheduler::view::{ObjectEvent, View};
-use crate::tui::panes::{Cx, Subject, names};
+use crate::tui::panes::{Cx, Subject, names, predicted};
 use crate::tui::theme::Role;
 
 fn find_node<'v>(view: &'v View, name: &str) -> Option<&'v NodeInfo> {
@@ -70,13 +70,14 @@ pub(super) fn event(page: &mut Page, event: &ObjectEvent, cx: &Cx<'_>) {
         (String::from("  "), Role::Text),
         (event.regarding.to_string(), Role::Strong),
     ]);
-    page.text(event.note.clone(), Role::Text);
+    page.text(predicted::note(event, cx), Role::Text);
     page.heading("event");
     page.item("type", event.type_);
     page.item("action", event.action);
     let ago: Duration = cx.view.scheduler.now.saturating_since(event.at);
     page.item("when", format!("{} ago", human_duration(ago)));
-    page.item("written by", "the scheduler");
+    let by = if predicted::is_unwritten(event, cx) { "nobody: it is a prediction" } else { "the scheduler" };
+    page.item("written by", by);
 }
 
 /// The object of a subject as YAML, with the fields that the scheduler reads.

@@ -11,6 +11,7 @@ use crate::scheduler::trace::CycleOutcome;
 use crate::scheduler::view::{BindingRow, QueueRow, View};
 use crate::tui::panes::Cx;
 use crate::tui::panes::log::outcome_text;
+use crate::tui::panes::predicted;
 use crate::tui::theme::Role;
 
 /// How many Events are shown.
@@ -21,10 +22,14 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
     page.title(vec![(String::from("pod "), Role::Muted), (key.to_string(), Role::Strong)]);
     let Some(place) = explain::place_of(view, key) else {
         page.text("The scheduler does not know this pod: it is gone, or it has ended.", Role::Muted);
-        events(page, key, view);
+        events(page, key, cx);
         return;
     };
-    if let Some(story) = explain::pod_story(view, key) {
+    if let Some(mut story) = explain::pod_story(view, key) {
+        if matches!(place, PodPlace::Binding(_)) {
+            story.headline = predicted::of_present(story.headline, cx);
+            story.next = predicted::of_present(story.next, cx);
+        }
         let role = match place {
             PodPlace::Unschedulable(row) if row.gated_by.is_none() => Role::StatusUnschedulable,
             PodPlace::Assigned(..) => Role::StatusSuccess,
@@ -42,7 +47,8 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
     }
     let cycle = view.cycle.as_ref().filter(|cycle| cycle.pod_key() == *key);
     if let Some(cycle) = cycle {
-        page.text(format!("Attempt {}: {}.", cycle.number, explain::verdict_so_far(cycle)), Role::Text);
+        let verdict = predicted::of_attempt(explain::verdict_so_far(cycle), cycle.number, cx);
+        page.text(format!("Attempt {}: {verdict}.", cycle.number), Role::Text);
     }
     let pod = place.pod();
     if let Some(message) = last_message(&place, pod) {
@@ -87,7 +93,7 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
     if let Some(owner) = pod.metadata.controller() {
         page.item("owner", format!("{} {}", owner.kind, owner.name));
     }
-    events(page, key, view);
+    events(page, key, cx);
 }
 
 /// What the last attempt said: from the queue, or from the condition that it left.
@@ -190,7 +196,10 @@ fn attempts(page: &mut Page, log: &PodLog, view: &View, cx: &Cx<'_>) {
             (format!(" {} ", cx.glyphs.dot), Role::Muted),
             (ago(view, attempt.started), Role::Text),
             (format!(" {} ", cx.glyphs.dot), Role::Muted),
-            (short_outcome(&attempt.outcome), outcome_role(&attempt.outcome)),
+            (
+                predicted::of_attempt(short_outcome(&attempt.outcome), attempt.number, cx),
+                outcome_role(&attempt.outcome),
+            ),
         ]);
         page.note(format!("by {}", story.why), Role::Muted);
         page.note(story.verdicts, Role::Text);
@@ -226,13 +235,14 @@ pub(super) const fn outcome_role(outcome: &CycleOutcome) -> Role {
 }
 
 /// What the scheduler wrote about the pod.
-fn events(page: &mut Page, key: &NamespacedName, view: &View) {
+fn events(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
+    let view = &cx.view.scheduler;
     let events: Vec<_> =
         view.events.iter().rev().filter(|event| event.regarding == *key).take(N_EVENTS).collect();
     if !events.is_empty() {
         page.heading("events");
         for event in events {
-            page.item(ago(view, event.at), format!("{}: {}", event.reason, event.note));
+            page.item(ago(view, event.at), format!("{}: {}", event.reason, predicted::note(event, cx)));
         }
     }
 }
