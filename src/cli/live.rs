@@ -188,17 +188,21 @@ async fn prepare(
         host: connect::host_name(),
         transport,
         is_running: !args.paused,
-        election: election(args, configuration),
+        election: election(args.leader_elect, configuration),
         is_armed: args.operate,
+        served: None,
         recording_file: recording_file.into(),
     };
     Ok((setup, client, recorder))
 }
 
 /// How it is made sure that no other instance writes; absent with `--leader-elect=false`.
-fn election(args: &LiveArgs, configuration: &SchedulerConfig) -> Option<(LeaseName, ElectionOptions)> {
+pub(super) fn election(
+    leader_elect: Option<bool>,
+    configuration: &SchedulerConfig,
+) -> Option<(LeaseName, ElectionOptions)> {
     let leader = &configuration.document.leader_election;
-    if !args.leader_elect.unwrap_or(leader.leader_elect.unwrap_or(true)) {
+    if !leader_elect.unwrap_or(leader.leader_elect.unwrap_or(true)) {
         return None;
     }
     let lease =
@@ -212,12 +216,15 @@ fn election(args: &LiveArgs, configuration: &SchedulerConfig) -> Option<(LeaseNa
     Some((lease, options))
 }
 
-fn profiles(configuration: &SchedulerConfig) -> anyhow::Result<Vec<Framework>> {
+pub(super) fn profiles(configuration: &SchedulerConfig) -> anyhow::Result<Vec<Framework>> {
     let profiles = build_profiles(&configuration.profiles, &in_tree_registry(), &configuration.gates);
     Ok(profiles.context("building the profiles")?.into_values().collect())
 }
 
-fn scheduler_options(configuration: &SchedulerConfig, extenders: Vec<Extender>) -> SchedulerOptions {
+pub(super) fn scheduler_options(
+    configuration: &SchedulerConfig,
+    extenders: Vec<Extender>,
+) -> SchedulerOptions {
     let gates = configuration.gates;
     SchedulerOptions {
         seed: seed(),
@@ -244,7 +251,7 @@ fn seed() -> u64 {
 
 /// The kinds that are watched: all that the scheduler reads, but what it reads in files alone, and what belongs to a
 /// gate that is off.
-fn kinds(configuration: &SchedulerConfig) -> Vec<Kind> {
+pub(super) fn kinds(configuration: &SchedulerConfig) -> Vec<Kind> {
     Kind::ALL
         .iter()
         .copied()

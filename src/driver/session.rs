@@ -345,6 +345,11 @@ impl SessionHandle {
         (self.commands)(command)
     }
 
+    /// The views to come, for one who looks on.
+    pub fn watch(&self) -> watch::Receiver<Arc<SessionView>> {
+        self.views.clone()
+    }
+
     /// The newest view.
     pub fn view(&self) -> Arc<SessionView> {
         Arc::clone(&self.views.borrow())

@@ -27,6 +27,7 @@ pub mod log_lines;
 pub mod manifest;
 pub mod overlays;
 pub mod panes;
+pub mod remote;
 pub mod shell;
 pub mod signals;
 pub mod suggest;

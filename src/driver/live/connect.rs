@@ -253,7 +253,7 @@ fn address(flag: &'static str, text: &str) -> Result<http::Uri, ConnectError> {
 }
 
 /// An error with what caused it.
-pub(super) fn words(error: &dyn std::error::Error) -> String {
+pub(crate) fn words(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

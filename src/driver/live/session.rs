@@ -52,6 +52,10 @@ pub enum LiveCommand {
     Disarm,
     /// Whether each bind waits for a person from now on.
     SetConfirming(bool),
+    /// Takes the controls, where several people look at one session.
+    TakeControls,
+    /// Gives them back.
+    GiveControls,
     /// Does a bind that waits, or turns it down.
     Confirm {
         /// Which one.
@@ -59,6 +63,18 @@ pub enum LiveCommand {
         /// Whether it is done.
         is_wanted: bool,
     },
+}
+
+/// A look at the scheduler between two of its steps.
+pub type Inspection = Box<dyn FnOnce(&Engine) + Send>;
+
+/// How a session is looked at from outside that no person watches.
+#[derive(Debug)]
+pub struct Served {
+    /// Looks that are wanted.
+    pub inspections: UnboundedReceiver<Inspection>,
+    /// Told of every change of the leadership.
+    pub leadership: watch::Sender<Leadership>,
 }
 
 /// What a live session is made of.
@@ -86,6 +102,8 @@ pub struct LiveSetup {
     pub recording_file: Str,
     /// Whether it writes as soon as it may.
     pub is_armed: bool,
+    /// Present where it serves: then views are made only while somebody looks.
+    pub served: Option<Served>,
 }
 
 /// The thread of a live session.
@@ -120,7 +138,10 @@ pub fn spawn(
         Writer::new(client.clone(), setup.qps, setup.burst, &setup.host)
     };
     let (election_sender, elections) = mpsc::unbounded_channel();
+    let (inspections, told_of_leadership) =
+        setup.served.map(|served| (served.inspections, served.leadership)).unzip();
     let mut session = Live {
+        told_of_leadership,
         recording_file: setup.recording_file,
         client: client.clone(),
         election: setup.election,
@@ -128,6 +149,7 @@ pub fn spawn(
         leadership: Leadership::None,
         election_task: None,
         run_state: if setup.is_running { RunState::Running } else { RunState::Paused },
+        is_watched: true,
         engine: setup.engine,
         target: setup.target,
         writer,
@@ -144,7 +166,7 @@ pub fn spawn(
     let (views, view_receiver) = watch::channel(Arc::new(session.view()));
     let thread = std::thread::Builder::new().name("live".to_owned()).spawn(move || {
         let handle = session.runtime.handle().clone();
-        handle.block_on(session.run(commands, reports, outcomes, elections, &views));
+        handle.block_on(session.run(commands, reports, outcomes, elections, inspections, &views));
         session.engine.finish_recording("the session was closed");
         if let Some(election) = session.election_task.take() {
             // A leader gives the lease back, so that nobody has to wait for it to run out.
@@ -174,12 +196,15 @@ pub enum Leadership {
 }
 
 struct Live {
+    told_of_leadership: Option<watch::Sender<Leadership>>,
     recording_file: Str,
     client: Client,
     election: Option<(LeaseName, ElectionOptions)>,
     /// Given to the election when that begins; while it is there the other end stays open.
     elected: Option<UnboundedSender<Elected>>,
     leadership: Leadership,
+    /// Whether evidence of attempts is kept.
+    is_watched: bool,
     election_task: Option<JoinHandle<()>>,
     engine: Engine,
     target: Target,
@@ -200,6 +225,7 @@ impl Live {
         mut reports: Receiver<(Kind, Report)>,
         mut outcomes: UnboundedReceiver<Input>,
         mut elections: UnboundedReceiver<Elected>,
+        mut inspections: Option<UnboundedReceiver<Inspection>>,
         views: &watch::Sender<Arc<SessionView>>,
     ) {
         let mut last_view = Instant::now();
@@ -235,6 +261,7 @@ impl Live {
                     }
                     None => is_election_over = true,
                 },
+                inspection = next_inspection(&mut inspections) => inspection(&self.engine),
                 report = reports.recv() => {
                     let Some((kind, report)) = report else { return };
                     self.report(kind, report);
@@ -260,11 +287,28 @@ impl Live {
                     self.runtime.spawn(async move { writer.refresh_events(now()).await });
                 }
             }
-            if has_command || (is_dirty && last_view.elapsed() >= VIEW_INTERVAL) {
+            let is_watched = self.told_of_leadership.is_none() || views.receiver_count() > 1;
+            self.watch_closely(is_watched);
+            is_dirty &= is_watched;
+            if (has_command && is_watched) || (is_dirty && last_view.elapsed() >= VIEW_INTERVAL) {
                 last_view = Instant::now();
                 is_dirty = false;
                 views.send_replace(Arc::new(self.view()));
             }
+        }
+    }
+
+    /// Keeps evidence of attempts while somebody looks.
+    fn watch_closely(&mut self, is_watched: bool) {
+        if self.told_of_leadership.is_some() && self.is_watched != is_watched {
+            self.is_watched = is_watched;
+            self.engine.scheduler_mut().set_tracing(is_watched);
+        }
+    }
+
+    fn tell_leadership(&self) {
+        if let Some(told) = &self.told_of_leadership {
+            told.send_replace(self.leadership.clone());
         }
     }
 
@@ -421,6 +465,12 @@ impl Live {
             LiveCommand::Arm => self.arm(),
             LiveCommand::Disarm => self.disarm(),
             LiveCommand::SetConfirming(is_confirming) => self.engine.set_confirming(is_confirming),
+            LiveCommand::TakeControls | LiveCommand::GiveControls => {
+                self.say(
+                    NoticeLevel::Info,
+                    "the controls are yours: nobody else is attached to this session",
+                );
+            }
             LiveCommand::Confirm { id, is_wanted } => {
                 if !self.engine.confirm(id, is_wanted, now()) {
                     self.say(NoticeLevel::Info, "that bind does not wait any more");
@@ -440,6 +490,7 @@ impl Live {
         }
         let Some((lease, options)) = self.election.clone() else {
             self.leadership = Leadership::Unguarded;
+            self.tell_leadership();
             return self.begin_to_write();
         };
         let Some(told) = self.elected.take() else {
@@ -491,6 +542,7 @@ impl Live {
             }
             Elected::Failing { error } => self.say(NoticeLevel::Warning, format!("the lease: {error}")),
         }
+        self.tell_leadership();
     }
 
     fn say(&mut self, level: NoticeLevel, text: impl Into<String>) {
@@ -523,6 +575,17 @@ impl Live {
             failure: None,
         }
     }
+}
+
+/// The next look that is wanted; never, where nobody can want one.
+async fn next_inspection(inspections: &mut Option<UnboundedReceiver<Inspection>>) -> Inspection {
+    if let Some(receiver) = inspections
+        && let Some(inspection) = receiver.recv().await
+    {
+        return inspection;
+    }
+    *inspections = None;
+    std::future::pending().await
 }
 
 /// Wall-clock time, of which the core sees that it never goes back.

@@ -176,7 +176,9 @@ impl Meter for SchedulerMeter {
 
 impl SchedulerMeter {
     fn bound(&self, measurement: Measurement<'_>, profile: &str) {
-        let Measurement::Bound { attempts, first_tried, was_flushed, since, .. } = measurement else { return };
+        let Measurement::Bound { attempts, first_tried, was_flushed, since, .. } = measurement else {
+            return;
+        };
         let registry = &self.registry;
         self.attempt(profile, "scheduled", since);
         registry.observe(Metric::PodSchedulingAttempts, &[], f64::from(attempts));
@@ -186,7 +188,7 @@ impl SchedulerMeter {
             } else {
                 attempts.to_string()
             };
-            let seconds = took.to_std().as_secs_f64();
+            let seconds = took.as_secs_f64();
             registry.observe(Metric::PodSchedulingSliDurationSeconds, &[&label], seconds);
         }
         if was_flushed {

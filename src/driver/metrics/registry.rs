@@ -324,7 +324,8 @@ mod tests {
         registry.observe(Metric::PreemptionVictims, &[], 100.0);
         let text = registry.text(|family| family.name == "scheduler_preemption_victims");
         let lines: Vec<&str> = text.lines().skip(2).collect();
-        let bucket = |bound: &str, n: u64| format!("scheduler_preemption_victims_bucket{{le=\"{bound}\"}} {n}");
+        let bucket =
+            |bound: &str, n: u64| format!("scheduler_preemption_victims_bucket{{le=\"{bound}\"}} {n}");
         let head = [bucket("1", 0), bucket("2", 1), bucket("4", 1)];
         assert_eq!(lines.get(..3).expect("three buckets"), head);
         let tail = [
