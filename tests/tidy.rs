@@ -36,6 +36,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "driver/serve",
             "tui/event_loop",
             "tui/commands",
+            "tui/remote",
         ],
     ),
     ("std::env", &["cli", "tui/mod", "tui/terminal", "tui/event_loop"]),

@@ -72,6 +72,10 @@ impl Visit for Fields {
 impl<S: Subscriber> Layer<S> for Klog {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
+        // It says for each connection what is said once.
+        if metadata.target().starts_with("kube_client::client::tls") {
+            return;
+        }
         let mut fields = Fields::default();
         event.record(&mut fields);
         let by_level = match *metadata.level() {

@@ -71,9 +71,12 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<u8> {
     let standing = Arc::new(Standing::default());
     let (inspection_sender, inspections) = mpsc::unbounded_channel();
     let (leadership_sender, leadership) = watch::channel(Leadership::None);
-    let served = Served { inspections, leadership: leadership_sender };
+    let registry_for_requests = Arc::clone(&registry);
+    let served = Served { registry: registry_for_requests, inspections, leadership: leadership_sender };
     let is_elected = election.is_some();
-    if is_elected {
+    if let Some((lease, _)) = &election {
+        let lock = format!("{}/{}", lease.namespace, lease.name);
+        tracing::info!(lock, "Attempting to acquire leader lease...");
         registry.set(Metric::LeaderElectionMasterStatus, &[&lease_name], 0.0);
     }
     let prepared = prepare(args, &configuration, &registry, election, served);
@@ -141,6 +144,10 @@ fn configuration(args: &ServeArgs) -> anyhow::Result<SchedulerConfig> {
         if let Some(value) = flag {
             field.0 = i64::try_from(value.as_nanos()).unwrap_or(i64::MAX);
         }
+    }
+    let client = &mut configuration.document.client_connection;
+    if let Some(path) = &args.kubeconfig {
+        client.kubeconfig = path.display().to_string();
     }
     Ok(configuration)
 }
@@ -347,7 +354,7 @@ async fn until_end(
                         tracing::info!(lock = lease, "Successfully acquired lease");
                     }
                     Leadership::Waiting { holder } if !holder.is_empty() => {
-                        tracing::info!(lock = lease, holder, "Attempting to acquire leader lease...");
+                        tracing::info!(lock = lease, holder, "Another instance holds the lease");
                     }
                     Leadership::None if has_led => {
                         endpoints.put_leader(lease, false);

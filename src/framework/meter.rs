@@ -181,6 +181,13 @@ impl Metering {
         self.take(Measurement::ResultsStored { profile, hint, since });
     }
 
+    /// A pod was popped. One that comes from backoffQ is counted as if it had been in activeQ.
+    pub fn tell_popped(&self, is_from_backoff: bool) {
+        if is_from_backoff {
+            self.take(Measurement::Entered { queue: "Active", event: "PopFromBackoffQ" });
+        }
+    }
+
     /// A node was found for the attempt that began then.
     pub fn tell_algorithm(&self, since: Option<Stamp>) {
         if let Some(since) = since {

@@ -100,6 +100,9 @@ impl Scheduler {
         self.world.metering().tell(|meter| {
             let (profile, pod) = (&*cycle.profile_name, &cycle.queued.pod().key());
             let (message, since) = (message.as_str(), cycle.stamp);
+            if let (None, Some(since)) = (&cycle.host, since) {
+                meter.take(Measurement::Algorithm { since });
+            }
             meter.take(Measurement::Failed { profile, pod, is_rejection, message, since });
         });
         let outcome = if is_rejection {

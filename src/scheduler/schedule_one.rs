@@ -120,6 +120,7 @@ impl Scheduler {
             self.begin_group_cycle(popped, is_stepped);
             return true;
         }
+        self.world.metering().tell_popped(popped.from == PoppedFrom::BackoffQ);
         self.counts.cycles += 1;
         self.note_attempt(&popped.info.pod().key());
         let mut cycle = self.new_cycle(popped.info, self.counts.cycles);

@@ -13,3 +13,4 @@
 mod harness;
 mod observe;
 mod operate;
+mod serve;

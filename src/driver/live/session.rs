@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::api::{Kind, Str, Time};
+use crate::driver::metrics::registry::Registry;
 use crate::driver::rewind::Moment;
 use crate::driver::sandbox::simulator::ExtenderTransport;
 use crate::driver::session::{
@@ -52,6 +53,8 @@ pub enum LiveCommand {
     Disarm,
     /// Whether each bind waits for a person from now on.
     SetConfirming(bool),
+    /// Makes a view: somebody has begun to look.
+    Look,
     /// Takes the controls, where several people look at one session.
     TakeControls,
     /// Gives them back.
@@ -71,6 +74,8 @@ pub type Inspection = Box<dyn FnOnce(&Engine) + Send>;
 /// How a session is looked at from outside that no person watches.
 #[derive(Debug)]
 pub struct Served {
+    /// Where requests are counted.
+    pub registry: Arc<Registry>,
     /// Looks that are wanted.
     pub inspections: UnboundedReceiver<Inspection>,
     /// Told of every change of the leadership.
@@ -135,7 +140,11 @@ pub fn spawn(
     }
     let writer = {
         let _context = runtime.enter();
-        Writer::new(client.clone(), setup.qps, setup.burst, &setup.host)
+        let writer = Writer::new(client.clone(), setup.qps, setup.burst, &setup.host);
+        match &setup.served {
+            Some(served) => writer.counted(Arc::clone(&served.registry), &setup.target.server),
+            None => writer,
+        }
     };
     let (election_sender, elections) = mpsc::unbounded_channel();
     let (inspections, told_of_leadership) =
@@ -465,6 +474,8 @@ impl Live {
             LiveCommand::Arm => self.arm(),
             LiveCommand::Disarm => self.disarm(),
             LiveCommand::SetConfirming(is_confirming) => self.engine.set_confirming(is_confirming),
+            // Every command is answered by a view.
+            LiveCommand::Look => {}
             LiveCommand::TakeControls | LiveCommand::GiveControls => {
                 self.say(
                     NoticeLevel::Info,
@@ -540,7 +551,10 @@ impl Live {
                 let text = format!("standing by: {holder} holds the lease");
                 self.say(NoticeLevel::Info, text);
             }
-            Elected::Failing { error } => self.say(NoticeLevel::Warning, format!("the lease: {error}")),
+            Elected::Failing { error } => {
+                tracing::warn!(target: "live", err = error, "Error retrieving or updating the lease");
+                self.say(NoticeLevel::Warning, format!("the lease: {error}"));
+            }
         }
         self.tell_leadership();
     }

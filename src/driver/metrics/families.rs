@@ -113,3 +113,23 @@ families! {
     UnschedulablePods: "scheduler_unschedulable_pods", Kind::Gauge, Stability::Beta, ["plugin", "profile"],
         "The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins that caused it to not schedule and so this metric have meaning only when broken down by plugin.";
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `docs/metrics.md` is this list.
+    #[test]
+    fn the_documentation_lists_every_metric() {
+        let mut table = String::new();
+        for (_, family) in FAMILIES {
+            let labels =
+                family.labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
+            let stability = family.stability.as_str();
+            let kind = family.kind.as_str();
+            table.push_str(&format!("| `{}` | {kind} | {stability} | {labels} |\n", family.name));
+        }
+        let text = include_str!("../../../docs/metrics.md");
+        assert!(text.contains(&table), "docs/metrics.md is to have these rows:\n{table}");
+    }
+}

@@ -288,8 +288,9 @@ impl<'a> Console<'a> {
         mut writer: OwnedWriteHalf,
     ) -> io::Result<()> {
         let mut views = self.session.lock().unwrap_or_else(PoisonError::into_inner).watch();
-        // The first view was made before somebody looked.
-        views.mark_changed();
+        // Views are made only while somebody looks.
+        let look = SessionCommand::Live(LiveCommand::Look);
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).send(look);
         let mut next_frame = self.started;
         // A line that is read in part stays read when something else comes first.
         let (sender, mut events) = tokio::sync::mpsc::channel(64);
