@@ -324,6 +324,8 @@ impl Scheduler {
                 }
             }
             Some(failure) => {
+                let (profile, since) = (&binding.cycle.profile_name, binding.stage_stamp);
+                self.world.metering().point(profile, "Bind", Code::Error, since);
                 let profiles = Arc::clone(&self.world.profiles);
                 if let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) {
                     self.handle_binding_cycle_error(binding, framework, failure);
