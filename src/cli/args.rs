@@ -1,5 +1,6 @@
 //! Subcommands and flags.
 
+use super::serve_args::{AttachArgs, ServeArgs};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -27,6 +28,10 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// Opens the console on a live cluster: watches and predicts, and writes nothing until it is armed
     Live(Box<LiveArgs>),
+    /// Is the scheduler of a cluster, without a terminal: elects, serves health and metrics, as kube-scheduler does
+    Serve(Box<ServeArgs>),
+    /// Opens the console on a scheduler that serves on this machine
+    Attach(AttachArgs),
     /// Schedules a cluster from files until nothing moves, and prints where each pod went
     Run(RunArgs),
     /// Opens the console on a recording, or plays it without a screen and compares every decision

@@ -4,6 +4,7 @@
 //! library's.
 
 mod args;
+mod attach;
 mod config;
 mod conformance;
 mod console;
@@ -11,11 +12,14 @@ mod diff;
 mod export;
 mod import;
 mod input;
+mod klog;
 mod live;
 mod redact;
 mod replay;
 mod run;
 mod sandbox;
+mod serve;
+mod serve_args;
 mod settings;
 mod setup;
 
@@ -38,6 +42,10 @@ mod exit {
     pub(super) const DIFFERENT: u8 = 1;
     /// It went well up to where the recording was cut off.
     pub(super) const CUT: u8 = 1;
+    /// The lease of a scheduler that serves was lost.
+    pub(super) const LEASE_LOST: u8 = 1;
+    /// The instance that a console was attached to has gone.
+    pub(super) const DETACHED: u8 = 1;
     /// What was given is wrong.
     pub(super) const WRONG: u8 = 2;
     /// A replay differs from its recording.
@@ -58,6 +66,8 @@ pub fn run() -> anyhow::Result<ExitCode> {
         None => sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console)?,
         Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.record, &sandbox.console)?,
         Some(Command::Live(live)) => live::run(&live)?,
+        Some(Command::Serve(serve)) => serve::run(&serve)?,
+        Some(Command::Attach(attach)) => attach::run(&attach)?,
         Some(Command::Run(run)) => run::run(&run)?,
         Some(Command::Replay(replay)) => replay::run(&replay)?,
         Some(Command::Diff(diff)) => diff::run(&diff)?,

@@ -371,6 +371,11 @@ impl SessionHandle {
         self.n_sent.load(Ordering::Relaxed)
     }
 
+    /// The views to come, for one who looks on.
+    pub fn watch(&self) -> watch::Receiver<Arc<SessionView>> {
+        self.views.clone()
+    }
+
     /// The newest view.
     pub fn view(&self) -> Arc<SessionView> {
         Arc::clone(&self.views.borrow())

@@ -16,3 +16,4 @@ mod observe;
 mod operate;
 mod past;
 mod safety;
+mod serve;

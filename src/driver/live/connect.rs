@@ -271,7 +271,7 @@ fn shown(uri: &http::Uri) -> String {
 
 /// An error with what caused it. What a credential plugin has printed and what stands in a kubeconfig is never part of
 /// it: that may be a secret.
-pub(super) fn words(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn words(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(text) = discreet_words(error) {
         return text;
     }

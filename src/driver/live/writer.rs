@@ -14,6 +14,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::api::objects::Pod;
 use crate::api::{Object, Str, Time};
+use crate::driver::metrics::families::Metric;
+use crate::driver::metrics::registry::Registry;
 use crate::framework::{ApiWrite, WriteVerb};
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectKind};
 use crate::scheduler::input::Input;
@@ -68,6 +70,8 @@ pub struct Writer {
     client: DebuggedClient,
     limiter: Arc<Limiter>,
     events: Arc<Mutex<EventRecorder>>,
+    /// Where requests are counted, and to which host they go.
+    counted: Option<(Arc<Registry>, String)>,
     /// Whether anything may be sent. Looked at just before each request, so that what waits for its turn does not go
     /// out when the lease is lost meanwhile.
     is_open: Arc<AtomicBool>,
@@ -127,7 +131,16 @@ impl Writer {
             limiter: Arc::new(Limiter::new(qps, burst)),
             events: Arc::new(Mutex::new(EventRecorder::new(host))),
             is_open: Arc::new(AtomicBool::new(false)),
+            counted: None,
         }
+    }
+
+    /// The same with its requests counted, as those to this server.
+    #[must_use]
+    pub fn counted(mut self, registry: Arc<Registry>, server: &str) -> Self {
+        let host = server.split_once("://").map_or(server, |(_, rest)| rest);
+        self.counted = Some((registry, host.trim_end_matches('/').to_owned()));
+        self
     }
 
     /// Lets requests out, or none from now on; it begins with none. What waits already is refused, too.
@@ -273,6 +286,23 @@ impl Writer {
     }
 
     async fn send_once(&self, request: &ApiRequest) -> Result<Value, Refusal> {
+        let start = Instant::now();
+        let result = self.send_uncounted(request).await;
+        if let Some((registry, host)) = &self.counted {
+            let code = match &result {
+                Ok(_) if request.method == "POST" => "201".to_owned(),
+                Ok(_) => "200".to_owned(),
+                Err(Refusal { code: 0, .. }) => "<error>".to_owned(),
+                Err(refusal) => refusal.code.to_string(),
+            };
+            registry.add(Metric::RestClientRequestsTotal, &[&code, host, request.method], 1.0);
+            let seconds = start.elapsed().as_secs_f64();
+            registry.observe(Metric::RestClientRequestDurationSeconds, &[host, request.method], seconds);
+        }
+        result
+    }
+
+    async fn send_uncounted(&self, request: &ApiRequest) -> Result<Value, Refusal> {
         let body = if request.body.is_null() {
             Vec::new()
         } else {
