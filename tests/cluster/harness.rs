@@ -55,6 +55,8 @@ pub struct Options<'a> {
     pub gates: &'a str,
     /// Further tokens, as `--token-auth-file` has them.
     pub tokens: &'a str,
+    /// Further flags of the API server, with blanks between them.
+    pub flags: &'a str,
 }
 
 /// A control plane. It ends with the value.
@@ -105,13 +107,33 @@ impl ControlPlane {
         path
     }
 
+    /// The same with a name of its own, for a token that is long.
+    pub fn kubeconfig_named(&self, name: &str, token: &str) -> PathBuf {
+        let text = std::fs::read_to_string(self.kubeconfig()).unwrap();
+        let path = self.dir.path().join(format!("kubeconfig-{name}"));
+        std::fs::write(&path, text.replace("schedscope-test-admin", token)).unwrap();
+        path
+    }
+
+    /// Sends a request as an administrator.
+    pub fn send(&self, method: &str, path: &str, content_type: &str, body: &Value) -> Result<Value, String> {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("Content-Type", content_type)
+            .body(serde_json::to_vec(body).unwrap())
+            .unwrap();
+        self.runtime.block_on(self.client.request(request)).map_err(|error| error.to_string())
+    }
+
     /// The audit log's lines.
     pub fn audit(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.dir.path().join("audit.log")).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    fn client(&self) -> Client {
+    /// A client of an administrator.
+    pub fn client(&self) -> Client {
         self.client.clone()
     }
 
@@ -232,6 +254,9 @@ fn spawn(dir: &Path, port: u16, options: Options<'_>) -> Child {
     }
     if !options.tokens.is_empty() {
         command.arg("--tokens").arg(dir.join("more-tokens.csv"));
+    }
+    if !options.flags.is_empty() {
+        command.arg(format!("--apiserver-flags={}", options.flags));
     }
     let log = std::fs::File::create(dir.join("controlplane.log")).unwrap();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();

@@ -11,5 +11,7 @@
 )]
 
 mod harness;
+mod manifests;
 mod observe;
 mod operate;
+mod rbac;
