@@ -85,7 +85,9 @@ pub(super) fn start_log(args: &ConsoleArgs, ring: &LogRing) -> anyhow::Result<()
 
 /// Sends log lines to standard error, where there is no console.
 pub(super) fn start_plain_log(args: &ConsoleArgs) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&args.log).with_context(|| format!("--log: {:?}", args.log))?;
+    // The client's own lines repeat what is said here.
+    let filter = format!("kube_client=off,kube_runtime=off,{}", args.log);
+    let filter = EnvFilter::try_new(filter).with_context(|| format!("--log: {:?}", args.log))?;
     let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(|| CleanLines);
     tracing_subscriber::registry().with(layer.with_filter(filter)).try_init().context("starting the log")
 }

@@ -85,7 +85,6 @@ pub fn run() -> anyhow::Result<ExitCode> {
 /// The command line's grammar, with the name that the program was called by: as a plugin of kubectl, that is
 /// `kubectl schedscope`.
 fn command() -> clap::Command {
-    #[expect(clippy::disallowed_methods, reason = "the command line reads its own name")]
     let program = std::env::args_os().next().unwrap_or_default();
     let is_plugin = Path::new(&program)
         .file_stem()

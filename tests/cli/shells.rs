@@ -47,8 +47,7 @@ fn bash_takes_its_completions_and_completes_a_subcommand() {
          echo \"${{COMPREPLY[*]}}\"",
         path.display()
     );
-    let checked = Command::new("bash").arg("-n").arg(&path).output().map(done);
-    let Ok(checked) = checked else { return eprintln!("skipped: bash is not here") };
+    let checked = done(Command::new("bash").arg("-n").arg(&path).output().unwrap());
     assert_eq!((checked.code, checked.said.as_str()), (0, ""));
     let completed = done(Command::new("bash").args(["-c", &script]).output().unwrap());
     assert_eq!(completed.out.trim(), "sandbox", "{completed:?}");

@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
@@ -25,7 +25,7 @@ pub fn skipped() -> Option<String> {
 }
 
 /// The program that is etcd, kube-apiserver and kube-scheduler, built once.
-fn built() -> &'static Result<PathBuf, String> {
+pub fn built() -> &'static Result<PathBuf, String> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     BUILT.get_or_init(|| {
         if let Some(path) = std::env::var_os("SCHEDSCOPE_CONTROLPLANE") {
@@ -59,18 +59,23 @@ pub struct Options<'a> {
     pub flags: &'a str,
 }
 
-/// A control plane. It ends with the value.
+/// One control plane is enough for a small machine.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A control plane. It ends with the value; until then no other test has one.
 pub struct ControlPlane {
     child: Child,
     dir: TempDir,
     port: u16,
     runtime: Runtime,
     client: Client,
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl ControlPlane {
     /// Starts one and waits until it is ready.
     pub fn start(options: Options<'_>) -> Self {
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let dir = TempDir::new().unwrap();
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         if !options.tokens.is_empty() {
@@ -79,7 +84,7 @@ impl ControlPlane {
         let child = spawn(dir.path(), port, options);
         let runtime = Runtime::new().unwrap();
         let client = client(&runtime, &dir.path().join("kubeconfig"));
-        Self { child, dir, port, runtime, client }
+        Self { child, dir, port, runtime, client, _turn: turn }
     }
 
     /// Stops it and starts it again on the same data and the same port.
@@ -130,6 +135,11 @@ impl ControlPlane {
     pub fn audit(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.dir.path().join("audit.log")).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// What requests run on.
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
     }
 
     /// A client of an administrator.
@@ -205,6 +215,13 @@ impl ControlPlane {
                 "spec": spec,
             }),
         );
+    }
+
+    /// Says of a volume what its controller says of a new one.
+    pub fn make_available(&self, volume: &str) {
+        let path = format!("/api/v1/persistentvolumes/{volume}/status");
+        let status = json!({"status": {"phase": "Available"}});
+        self.send("PATCH", &path, "application/merge-patch+json", &status).unwrap();
     }
 
     /// Deletes a pod of `default`.

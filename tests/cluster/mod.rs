@@ -1,6 +1,6 @@
 //! Against a real kube-apiserver and etcd, with the real kube-scheduler beside.
 //!
-//! `SCHEDSCOPE_E2E=1 cargo test cluster` builds what it needs with Go and runs them; without it each test says why it
+//! `SCHEDSCOPE_E2E=1 cargo test cluster` builds what it needs with Go; without it, or without Go, each test says why it
 //! was skipped.
 
 #![allow(
@@ -10,8 +10,12 @@
     reason = "real processes are started and waited for, and a skipped test says why"
 )]
 
+mod faults;
 mod harness;
 mod manifests;
 mod observe;
 mod operate;
+mod proxy;
+mod rate;
 mod rbac;
+mod twins;

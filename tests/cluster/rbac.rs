@@ -210,7 +210,7 @@ fn watching_uses_each_rule_of_its_role_and_misses_each_that_is_taken_away() {
             })
             .collect();
         for (resource, mut program) in programs {
-            program.says(&format!("cannot list resource \"{resource}\""), Duration::from_secs(60));
+            program.says(&format!("cannot watch resource \"{resource}\""), Duration::from_secs(60));
             let started = program.says("\"started\"", Duration::from_secs(60));
             let started: Value = serde_json::from_str(&started).unwrap();
             for (kind, state) in started["informers"].as_object().unwrap() {
@@ -300,6 +300,7 @@ impl Stage<'_> {
                 },
             }),
         );
+        cluster.make_available(&self.name("pv"));
         for (name, class) in [("local", "local"), ("made", "made"), ("never", "made")] {
             cluster.create(
                 "persistentvolumeclaims",

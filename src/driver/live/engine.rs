@@ -310,7 +310,8 @@ impl Engine {
                 _ => earlier.get(earlier.len().checked_sub(n_back)?)?.evaluate(&before),
             });
         }
-        if is_new_assignment && self.informers.has_started() {
+        // A pod that comes with its node was not decided about here, and the first list may have a hundred thousand.
+        if is_new_assignment && old.is_some() && self.informers.has_started() {
             if self.judge_before.len() == STATES_KEPT {
                 self.judge_before.pop_front();
             }

@@ -9,6 +9,7 @@ pub mod engine;
 pub mod events;
 mod feed;
 pub mod informers;
+mod kept;
 pub mod lease;
 pub mod observer;
 pub mod requests;

@@ -105,6 +105,16 @@ pub fn delete_pod(pod: &NamespacedName, uid: &Uid) -> ApiRequest {
     }
 }
 
+/// How a strategic merge patch says in which order a list ends up; without it new ones come first.
+const ORDER: &str = "$setElementOrder/conditions";
+
+/// The conditions that there are, and a new one behind them.
+fn order(conditions: &[PodCondition], type_: &str) -> Value {
+    let is_new = conditions.iter().all(|condition| condition.type_ != type_);
+    let types = conditions.iter().map(|condition| condition.type_.as_str()).chain(is_new.then_some(type_));
+    types.map(|type_| json!({"type": type_})).collect()
+}
+
 /// PATCH of a pod's status: a condition, if there is one, and the nominated node, if that changes
 /// (`podutil.UpdatePodCondition`). Absent if nothing changes.
 pub fn patch_pod_status(
@@ -130,6 +140,7 @@ pub fn patch_pod_status(
                     fields.entry(field).or_insert(Value::Null);
                 }
             }
+            status.insert(ORDER.to_owned(), order(&base.status.conditions, &condition.type_));
             status.insert("conditions".to_owned(), Value::Array(vec![value]));
         }
     }
@@ -166,10 +177,14 @@ pub fn patch_pod_group_status(
     }
 }
 
-/// POST of a new object. A name that ends with `-` is a prefix.
+/// POST of a new object. A name that ends with `-` is a prefix. What a pod owns keeps the pod until it is gone.
 pub fn create(object: &Object) -> ApiRequest {
     let kind = object.kind();
     let mut body = whole(object);
+    let owners = body.pointer_mut("/metadata/ownerReferences").and_then(Value::as_array_mut);
+    for owner in owners.into_iter().flatten().filter_map(Value::as_object_mut) {
+        owner.insert("blockOwnerDeletion".to_owned(), Value::Bool(true));
+    }
     if object.metadata().name.ends_with('-')
         && let Some(Value::Object(metadata)) = body.get_mut("metadata")
         && let Some(name) = metadata.remove("name")

@@ -1,6 +1,6 @@
 //! Does the scheduler's deeds in the cluster.
 //!
-//! Every request goes through one limiter (`clientConnection.qps` and `burst`), waits as long as the server asks for
+//! Requests go through a limiter (`clientConnection.qps` and `burst`), those for Events through another. Each waits as long as the server asks for
 //! after 429, and is tried again where kube-scheduler does that. Nothing here is called while the scheduler only
 //! observes.
 
@@ -70,6 +70,8 @@ impl Limiter {
 pub struct Writer {
     client: DebuggedClient,
     limiter: Arc<Limiter>,
+    /// Events have a client of their own (`createClients`), and so as much again.
+    event_limiter: Arc<Limiter>,
     events: Arc<Mutex<EventRecorder>>,
 }
 
@@ -148,6 +150,7 @@ impl Writer {
         Self {
             client: DebuggedClient(client),
             limiter: Arc::new(Limiter::new(qps, burst)),
+            event_limiter: Arc::new(Limiter::new(qps, burst)),
             events: Arc::new(Mutex::new(EventRecorder::new(host))),
         }
     }
@@ -208,11 +211,11 @@ impl Writer {
 
     async fn send_event(&self, write: EventWrite) {
         for _ in 0..EVENT_TRIES {
-            let mut result = self.send(&write.request).await;
+            let mut result = self.send_by(&self.event_limiter, &write.request).await;
             if let (Err(refusal), Some(whole)) = (&result, &write.if_missing)
                 && refusal.code == 404
             {
-                result = self.send(whole).await;
+                result = self.send_by(&self.event_limiter, whole).await;
             }
             match result {
                 // What never arrived is sent again; what was refused would be refused again.
@@ -272,9 +275,13 @@ impl Writer {
     }
 
     async fn send(&self, request: &ApiRequest) -> Result<Value, Refusal> {
+        self.send_by(&self.limiter, request).await
+    }
+
+    async fn send_by(&self, limiter: &Limiter, request: &ApiRequest) -> Result<Value, Refusal> {
         let mut n_waits = 0;
         loop {
-            self.limiter.wait().await;
+            limiter.wait().await;
             let result = self.send_once(request).await;
             match result.as_ref().err().and_then(|refusal| refusal.pause(request.method)) {
                 Some(pause) if n_waits < PATIENCE => {
