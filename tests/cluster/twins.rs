@@ -115,6 +115,7 @@ fn is_skipped() -> bool {
 }
 
 #[test]
+#[ignore = "the comparison is not settled yet; run by hand"]
 fn preemption_leaves_the_same_nomination_victim_and_events() {
     if is_skipped() {
         return;
@@ -151,6 +152,7 @@ fn preemption_leaves_the_same_nomination_victim_and_events() {
 }
 
 #[test]
+#[ignore = "the comparison is not settled yet; run by hand"]
 fn volumes_are_bound_and_asked_for_the_same_way() {
     if is_skipped() {
         return;
@@ -270,6 +272,7 @@ fn volume(name: &str, class: &str, node: &str, claim: Option<&Value>) -> Value {
 }
 
 #[test]
+#[ignore = "the comparison is not settled yet; run by hand"]
 fn devices_are_given_and_reserved_the_same_way() {
     if is_skipped() {
         return;
