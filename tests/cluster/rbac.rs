@@ -431,8 +431,8 @@ fn operating_works_with_its_role_and_uses_each_rule_of_it() {
     let mut allowed: BTreeSet<Rule> = rules(&role("observe.yaml", "ClusterRole")).into_iter().collect();
     allowed.extend(rules(&role("operate.yaml", "ClusterRole")));
     allowed.extend(rules(&role("operate.yaml", "Role")));
-    // These are looked up by the API server itself when an object is written.
-    allowed.retain(|rule| rule.resource != "pods/finalizers" && rule.resource != "resourceclaims/binding");
+    // This is looked up by the API server itself when an object is written.
+    allowed.retain(|rule| rule.resource != "resourceclaims/binding");
     assert_eq!(used(&cluster, user), allowed, "what was used, and what is allowed");
 }
 

@@ -49,9 +49,6 @@ fn collection(kind: Kind, namespace: &str) -> String {
     }
 }
 
-/// The RBAC rule that making an object takes which a pod owns, where the cluster looks at that.
-pub const OWNER_RULE: &str = r#"{apiGroups: [""], resources: ["pods/finalizers"], verbs: ["update"]}"#;
-
 /// The RBAC rule that a request needs, as it stands in a role.
 pub fn rule(request: &ApiRequest) -> String {
     let mut parts = request.path.split('/').skip(1);
@@ -177,14 +174,10 @@ pub fn patch_pod_group_status(
     }
 }
 
-/// POST of a new object. A name that ends with `-` is a prefix. What a pod owns keeps the pod until it is gone.
+/// POST of a new object. A name that ends with `-` is a prefix.
 pub fn create(object: &Object) -> ApiRequest {
     let kind = object.kind();
     let mut body = whole(object);
-    let owners = body.pointer_mut("/metadata/ownerReferences").and_then(Value::as_array_mut);
-    for owner in owners.into_iter().flatten().filter_map(Value::as_object_mut) {
-        owner.insert("blockOwnerDeletion".to_owned(), Value::Bool(true));
-    }
     if object.metadata().name.ends_with('-')
         && let Some(Value::Object(metadata)) = body.get_mut("metadata")
         && let Some(name) = metadata.remove("name")

@@ -35,9 +35,6 @@ const TRIES: usize = 4;
 const EVENT_TRIES: usize = 12;
 const EVENT_PAUSE: Duration = Duration::from_secs(10);
 
-/// The words of the admission plugin OwnerReferencesPermissionEnforcement.
-const OWNED: &str = "cannot set blockOwnerDeletion";
-
 /// How fast requests may follow each other: a bucket of `burst` tokens, of which `qps` are added each second.
 #[derive(Debug)]
 struct Limiter {
@@ -315,9 +312,6 @@ impl Writer {
         let message =
             message.map_or_else(|| String::from_utf8_lossy(&body).trim().to_owned(), ToOwned::to_owned);
         match parts.status {
-            StatusCode::FORBIDDEN if message.contains(OWNED) => {
-                tracing::warn!(target: "live", "{message}; the rule that is missing: {}", requests::OWNER_RULE);
-            }
             StatusCode::FORBIDDEN => {
                 tracing::warn!(target: "live", "{message}; the rule that is missing: {}", requests::rule(request));
             }
