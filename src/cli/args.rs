@@ -46,6 +46,10 @@ pub enum Command {
     Import(ImportArgs),
     /// Shows, compares or checks a KubeSchedulerConfiguration
     Config(ConfigArgs),
+    /// Prints a shell's completions of this command line
+    Completions(CompletionsArgs),
+    /// Prints a manual page: of the program, or of a subcommand
+    Man(ManArgs),
     /// Compares this scheduler with kube-scheduler
     #[command(subcommand, hide = true)]
     Conformance(ConformanceCommand),
@@ -357,6 +361,25 @@ pub struct ReplayArgs {
     /// How the console looks.
     #[command(flatten)]
     pub console: ConsoleArgs,
+}
+
+/// `schedscope completions`.
+#[derive(Clone, Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `schedscope man`.
+#[derive(Clone, Debug, Args)]
+pub struct ManArgs {
+    /// Writes the pages of the program and of each subcommand into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "subcommands")]
+    pub out: Option<PathBuf>,
+    /// The subcommand, such as `config view`; the program itself without it
+    #[arg(value_name = "SUBCOMMAND")]
+    pub subcommands: Vec<String>,
 }
 
 /// `schedscope config`.

@@ -51,6 +51,7 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     let connection = connection(&args.connection);
     let setup = runtime.block_on(prepare(args, &connection, &configuration))?;
     if let Some(output) = args.output {
+        console::start_plain_log(&args.console)?;
         let (setup, client, recorder, _) = setup;
         let (session, thread) = spawn(setup, &client, runtime).context("starting the session")?;
         let code = print(session, output);

@@ -5,6 +5,7 @@
 
 mod args;
 mod attach;
+mod completions;
 mod config;
 mod conformance;
 mod console;
@@ -14,6 +15,7 @@ mod import;
 mod input;
 mod klog;
 mod live;
+mod man;
 mod redact;
 mod replay;
 mod run;
@@ -24,13 +26,17 @@ mod settings;
 mod setup;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::tui::widgets::text::clean;
 
 pub use args::{Cli, Command, ConformanceCommand};
+
+/// The name by which kubectl finds the program as its plugin.
+const PLUGIN: &str = "kubectl-schedscope";
 
 /// Exit codes, as documented in the help text.
 mod exit {
@@ -61,7 +67,10 @@ mod exit {
 /// # Errors
 /// With the text for a person; the exit code is then 2.
 pub fn run() -> anyhow::Result<ExitCode> {
-    let cli = Cli::parse();
+    let mut command = command();
+    let mut matches = command.get_matches_mut();
+    let cli =
+        Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command).exit());
     let code = match cli.command {
         None => sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console)?,
         Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.record, &sandbox.console)?,
@@ -75,11 +84,24 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Some(Command::Export(export)) => export::run(&export)?,
         Some(Command::Import(import)) => import::run(&import)?,
         Some(Command::Config(config)) => config::run(&config)?,
+        Some(Command::Completions(args)) => completions::run(&args)?,
+        Some(Command::Man(args)) => man::run(&args)?,
         Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
         Some(Command::Conformance(ConformanceCommand::Bench(bench))) => conformance::bench(&bench)?,
         Some(Command::Conformance(ConformanceCommand::Run(script))) => conformance::run(&script)?,
     };
     Ok(ExitCode::from(code))
+}
+
+/// The command line's grammar, with the name that the program was called by: as a plugin of kubectl, that is
+/// `kubectl schedscope`.
+fn command() -> clap::Command {
+    let program = std::env::args_os().next().unwrap_or_default();
+    let is_plugin = Path::new(&program)
+        .file_stem()
+        .is_some_and(|name| name == PLUGIN || name == PLUGIN.replace('-', "_").as_str());
+    let command = Cli::command();
+    if is_plugin { command.bin_name(PLUGIN.replacen('-', " ", 1)) } else { command }
 }
 
 /// Tells a person something on standard error. What is quoted from files and arguments may hold anything, so it is

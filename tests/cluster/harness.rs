@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
@@ -25,7 +25,7 @@ pub fn skipped() -> Option<String> {
 }
 
 /// The program that is etcd, kube-apiserver and kube-scheduler, built once.
-fn built() -> &'static Result<PathBuf, String> {
+pub fn built() -> &'static Result<PathBuf, String> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     BUILT.get_or_init(|| {
         if let Some(path) = std::env::var_os("SCHEDSCOPE_CONTROLPLANE") {
@@ -55,20 +55,27 @@ pub struct Options<'a> {
     pub gates: &'a str,
     /// Further tokens, as `--token-auth-file` has them.
     pub tokens: &'a str,
+    /// Further flags of the API server, with blanks between them.
+    pub flags: &'a str,
 }
 
-/// A control plane. It ends with the value.
+/// One control plane is enough for a small machine.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A control plane. It ends with the value; until then no other test has one.
 pub struct ControlPlane {
     child: Child,
     dir: TempDir,
     port: u16,
     runtime: Runtime,
     client: Client,
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl ControlPlane {
     /// Starts one and waits until it is ready.
     pub fn start(options: Options<'_>) -> Self {
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let dir = TempDir::new().unwrap();
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         if !options.tokens.is_empty() {
@@ -77,7 +84,7 @@ impl ControlPlane {
         let child = spawn(dir.path(), port, options);
         let runtime = Runtime::new().unwrap();
         let client = client(&runtime, &dir.path().join("kubeconfig"));
-        Self { child, dir, port, runtime, client }
+        Self { child, dir, port, runtime, client, _turn: turn }
     }
 
     /// Stops it and starts it again on the same data and the same port.
@@ -103,6 +110,25 @@ impl ControlPlane {
         let path = self.dir.path().join(format!("kubeconfig-{token}"));
         std::fs::write(&path, text.replace("schedscope-test-admin", token)).unwrap();
         path
+    }
+
+    /// The same with a name of its own, for a token that is long.
+    pub fn kubeconfig_named(&self, name: &str, token: &str) -> PathBuf {
+        let text = std::fs::read_to_string(self.kubeconfig()).unwrap();
+        let path = self.dir.path().join(format!("kubeconfig-{name}"));
+        std::fs::write(&path, text.replace("schedscope-test-admin", token)).unwrap();
+        path
+    }
+
+    /// Sends a request as an administrator.
+    pub fn send(&self, method: &str, path: &str, content_type: &str, body: &Value) -> Result<Value, String> {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("Content-Type", content_type)
+            .body(serde_json::to_vec(body).unwrap())
+            .unwrap();
+        self.runtime.block_on(self.client.request(request)).map_err(|error| error.to_string())
     }
 
     /// The audit log's lines.
@@ -133,7 +159,13 @@ impl ControlPlane {
         })
     }
 
-    fn client(&self) -> Client {
+    /// What requests run on.
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    /// A client of an administrator.
+    pub fn client(&self) -> Client {
         self.client.clone()
     }
 
@@ -207,6 +239,13 @@ impl ControlPlane {
         );
     }
 
+    /// Says of a volume what its controller says of a new one.
+    pub fn make_available(&self, volume: &str) {
+        let path = format!("/api/v1/persistentvolumes/{volume}/status");
+        let status = json!({"status": {"phase": "Available"}});
+        self.send("PATCH", &path, "application/merge-patch+json", &status).unwrap();
+    }
+
     /// Deletes a pod of `default`.
     pub fn delete_pod(&self, name: &str) {
         let pods = self.api("v1", "Pod", "pods", Some("default"));
@@ -261,6 +300,9 @@ fn spawn(dir: &Path, port: u16, options: Options<'_>) -> Child {
     }
     if !options.tokens.is_empty() {
         command.arg("--tokens").arg(dir.join("more-tokens.csv"));
+    }
+    if !options.flags.is_empty() {
+        command.arg(format!("--apiserver-flags={}", options.flags));
     }
     let log = std::fs::File::create(dir.join("controlplane.log")).unwrap();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();

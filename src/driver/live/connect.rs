@@ -219,6 +219,8 @@ fn apply_flags(
     if connection.request_timeout.is_some() {
         config.write_timeout = connection.request_timeout;
     }
+    // The server's wish for patience is seen to where requests are made, as client-go does.
+    config.default_retry = false;
     target.server = shown(&config.cluster_url);
     target.is_insecure = config.accept_invalid_certs;
     Ok(())
