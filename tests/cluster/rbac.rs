@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::harness::{ControlPlane, Options, skipped, wait_for};
+use super::harness::{ControlPlane, Options, SLOWNESS, skipped, wait_for};
 use super::manifests::{apply_all, configuration, objects};
 
 /// One verb on one resource of a role.
@@ -112,7 +112,7 @@ impl Program {
     /// Waits until a line has these words. Without it what was said is told.
     #[track_caller]
     fn says(&mut self, words: &str, limit: Duration) -> String {
-        let end = Instant::now() + limit;
+        let end = Instant::now() + limit * SLOWNESS;
         loop {
             if let Some(line) = self.said.iter().find(|line| line.contains(words)) {
                 return line.clone();
