@@ -30,6 +30,17 @@ pub struct ChromeCx<'a> {
     pub theme: &'a Theme,
     /// Signs.
     pub glyphs: &'a Glyphs,
+    /// What a person may do here who is one of several.
+    pub standing: Option<Standing>,
+}
+
+/// What a person may do who looks at a session with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Has the controls.
+    Operates,
+    /// Only looks on.
+    LooksOn,
 }
 
 /// A part of a line that is shown or not.
@@ -92,6 +103,13 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
             line: Line::styled(view.speed.to_string().replace('×', times), style(Role::StatusBarValue)),
         },
     ];
+    if let Some(standing) = cx.standing {
+        let (word, role) = match standing {
+            Standing::Operates => ("you operate", Role::Warning),
+            Standing::LooksOn => ("looking on", Role::StatusBarValue),
+        };
+        segments.push(Segment { rank: 1, line: Line::styled(word, style(role)) });
+    }
     if let Some(live) = &view.live {
         let (rank, word, role) = match (live.mode, view.aside, &live.steering.leadership) {
             (Mode::Operate, None, _) => (0, " ARMED ", Role::Armed),

@@ -14,6 +14,7 @@ use crate::driver::session::{Advance, BackTo, Edit, NoticeLevel, RunState, Sessi
 
 use super::action::{Action, Context};
 use super::changes::Changes;
+use super::chrome::Standing;
 use super::commands::{self, CommandCx, Deed};
 use super::keymap::{Key, Keymap, Lookup};
 use super::layout::{Arrangement, SHARED};
@@ -162,6 +163,7 @@ pub struct Shell {
     notice: Option<ShownNotice>,
     history: Vec<String>,
     drawn: Drawn,
+    standing: Option<Standing>,
 }
 
 impl Shell {
@@ -198,6 +200,7 @@ impl Shell {
             notice: None,
             history: Vec::new(),
             drawn: Drawn::default(),
+            standing: None,
         };
         shell.follow_selection();
         shell
@@ -245,6 +248,11 @@ impl Shell {
             self.overlays.push(Box::new(Message::new("the session has ended".to_owned(), body)));
         }
         self.follow_selection();
+    }
+
+    /// Says what the person may do who is one of several.
+    pub const fn set_standing(&mut self, standing: Standing) {
+        self.standing = Some(standing);
     }
 
     /// The lines of the log pane, to add to.

@@ -152,7 +152,7 @@ fn kubeconfig(cluster: &ControlPlane, folder: &Path, name: &str, user: Value) ->
     let text = std::fs::read_to_string(cluster.kubeconfig()).unwrap();
     let mut whole: Value = serde_saphyr::from_str(&text).unwrap();
     whole["users"][0]["user"] = user;
-    let path = folder.join(name);
+    let path = folder.join(format!("{name}.kubeconfig"));
     std::fs::write(&path, whole.to_string()).unwrap();
     path
 }

@@ -168,16 +168,17 @@ fn consoles_attach_and_one_of_them_has_the_controls() {
     assert_eq!((mode_of(&socket), mode_of(socket.parent().unwrap())), (0o600, 0o700));
     let path = socket.to_str().unwrap();
     let mut operator = Stage::new(&["attach", "--operate", "--socket", path]).size(120, 36).start();
-    operator.wait_text("default/big").wait_text("you have the controls");
+    operator.wait_text("default/big").wait_text("you operate");
     let mut viewer = Stage::new(&["attach", "--socket", path]).size(120, 36).start();
     viewer.wait_text("default/big");
+    viewer.wait_text("looking on");
     viewer.send(":take\r").wait_text("has the controls");
-    operator.send(":release\r").wait_text("the controls are free");
-    viewer.send(":take\r").wait_text("you have the controls");
+    operator.send(":release\r").wait_text("looking on");
+    viewer.send(":take\r").wait_text("you operate");
     // A console that is killed gives them back.
     kill("KILL", viewer.pid());
     wait_for("it is noticed", Duration::from_secs(10), || served.log().matches("Console d").count() == 1);
-    operator.send(":take\r").wait_text("you have the controls");
+    operator.send(":take\r").wait_text("you operate");
     assert_eq!(served.end(), Some(0), "{}", served.log());
     assert!(!socket.exists());
     operator.wait_exit();

@@ -93,6 +93,12 @@ fn common(value: &Value, twin: &str) -> Value {
     value
 }
 
+/// Such as `8931dea5-0956-426d-bd31-d03429c06440`, in a text.
+fn without_uids(text: &str) -> String {
+    let is_uid = |word: &str| word.len() == 36 && word.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    text.split(' ').map(|word| if is_uid(word) { "UID" } else { word }).collect::<Vec<_>>().join(" ")
+}
+
 fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -104,6 +110,7 @@ fn strip(value: &mut Value) {
             fields.values_mut().for_each(strip);
         }
         Value::Array(items) => items.iter_mut().for_each(strip),
+        Value::String(text) => *text = without_uids(text),
         _ => {}
     }
 }

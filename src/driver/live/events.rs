@@ -122,7 +122,9 @@ impl EventRecorder {
             "note": event.note,
             "type": event.type_,
         });
-        if let Some(related) = related {
+        // kube-scheduler v1.36 names nobody for an eviction: what it gives its recorder there is no API object (`Obj` in
+        // `preemption/executor.go`), and the recorder leaves it out.
+        if let Some(related) = related.filter(|_| event.reason != "Preempted") {
             body["related"] = reference(&related.key(), Some(related));
         }
         let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");

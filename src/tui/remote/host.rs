@@ -24,6 +24,7 @@ use tokio::time::{sleep_until, timeout};
 use super::{FrameKind, Hello, PROTOCOL};
 use crate::driver::live::session::LiveCommand;
 use crate::driver::session::{NoticeLevel, SessionCommand, SessionHandle};
+use crate::tui::chrome::Standing;
 use crate::tui::event_loop::mouse_deed;
 use crate::tui::keymap::Key;
 use crate::tui::mistake;
@@ -305,6 +306,7 @@ impl<'a> Console<'a> {
             self.shell.set_now(self.started.elapsed());
             if self.is_dirty && Instant::now() >= next_frame {
                 self.is_dirty = false;
+                self.shell.set_standing(self.standing());
                 self.terminal.draw(|frame| self.shell.draw(frame.buffer_mut()))?;
                 next_frame = Instant::now() + FRAME;
             }
@@ -426,6 +428,12 @@ impl<'a> Console<'a> {
                 }
             }
         }
+    }
+
+    fn standing(&self) -> Standing {
+        let desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_own = desk.operator.as_ref().is_some_and(|(id, _)| *id == self.id);
+        if is_own { Standing::Operates } else { Standing::LooksOn }
     }
 
     fn take_controls(&mut self) {

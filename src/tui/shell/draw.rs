@@ -170,7 +170,12 @@ impl Shell {
     }
 
     fn chrome_cx(&self) -> ChromeCx<'_> {
-        ChromeCx { view: &self.world.view, theme: &self.look.theme, glyphs: &self.look.glyphs }
+        ChromeCx {
+            view: &self.world.view,
+            theme: &self.look.theme,
+            glyphs: &self.look.glyphs,
+            standing: self.standing,
+        }
     }
 }
 
