@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::{ColorWhen, ConsoleArgs};
 use crate::tui::keymap::load::{preset, with_overrides};
+use crate::tui::layout::SavedLayout;
 use crate::tui::mistake;
 use crate::tui::settings::{Appearance, Settings, SettingsSource};
 use crate::tui::suggest::nearest;
@@ -82,6 +83,11 @@ impl SettingsFiles {
             depth,
         };
         Ok((files, Fixed { depth, has_mouse }))
+    }
+
+    /// Where a person's own layout is kept.
+    fn layout_file(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join("layout.toml"))
     }
 
     /// A person's own themes.
@@ -160,7 +166,19 @@ impl SettingsSource for SettingsFiles {
             let text = read_if_there(path)?.ok_or_else(|| format!("--keymap: there is no file {file}"))?;
             keymap = with_overrides(keymap, &file, &text).map_err(|mistakes| mistake::lines(&mistakes))?;
         }
+        let own_layout = match self.layout_file() {
+            Some(path) => read_if_there(&path)?
+                .map(|text| SavedLayout::parse(&path.display().to_string(), &text))
+                .transpose()
+                .map_err(|mistake| mistake.to_string())?,
+            None => None,
+        };
+        let layout = settings
+            .layout(own_layout)
+            .map_err(|why| format!("{}: layout: {why}", settings_file(self.folder.as_deref())))?;
         Ok(Appearance {
+            layout,
+            own_layout,
             theme,
             themes,
             keymap,
@@ -168,6 +186,19 @@ impl SettingsSource for SettingsFiles {
             is_motion_reduced: self.is_motion_reduced || settings.reduced_motion.unwrap_or(false),
             warnings: warnings.iter().map(ToString::to_string).collect(),
         })
+    }
+
+    fn save_layout(&self, text: &str) -> Result<PathBuf, String> {
+        let path =
+            self.layout_file().ok_or_else(|| "No folder of settings is known: set HOME.".to_owned())?;
+        let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(wrong)?;
+        }
+        // It is there as a whole or not at all.
+        let part = path.with_extension("toml.part");
+        fs::write(&part, text).and_then(|()| fs::rename(&part, &path)).map_err(wrong)?;
+        Ok(path)
     }
 }
 

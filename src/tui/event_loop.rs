@@ -242,6 +242,10 @@ impl Console {
                 Err(why) => self.shell.notify(NoticeLevel::Error, why),
             },
             Effect::Copy(text) => self.terminal.copy(&text)?,
+            Effect::SaveLayout(text) => {
+                let (level, sentence) = save_layout(self.settings.as_deref(), &text);
+                self.shell.notify(level, sentence);
+            }
             Effect::Redraw => self.terminal.forget(),
             Effect::Suspend => self.suspend()?,
             Effect::Quit => self.end = Some(ExitReason::Quit),
@@ -299,8 +303,25 @@ const fn mouse_deed(event: &MouseEvent) -> Option<MouseDeed> {
         MouseEventKind::ScrollDown => Some(MouseDeed::ScrollDown),
         MouseEventKind::ScrollLeft => Some(MouseDeed::ScrollLeft),
         MouseEventKind::ScrollRight => Some(MouseDeed::ScrollRight),
+        MouseEventKind::Drag(MouseButton::Left) => Some(MouseDeed::Drag),
+        MouseEventKind::Up(MouseButton::Left) => Some(MouseDeed::Release),
         MouseEventKind::Down(_) | MouseEventKind::Up(_) | MouseEventKind::Drag(_) | MouseEventKind::Moved => {
             None
+        }
+    }
+}
+
+/// Keeps a layout, and says where, or why not.
+pub(super) fn save_layout(settings: Option<&dyn SettingsSource>, text: &str) -> (NoticeLevel, String) {
+    match settings.map(|settings| settings.save_layout(text)) {
+        Some(Ok(path)) => {
+            let path = path.display();
+            let sentence = format!("Saved as {path}: :layout own, or layout = \"own\" in settings.toml.");
+            (NoticeLevel::Info, sentence)
+        }
+        Some(Err(why)) => (NoticeLevel::Error, why),
+        None => {
+            (NoticeLevel::Warning, "It is kept until the end: there is no folder of settings.".to_owned())
         }
     }
 }

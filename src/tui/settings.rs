@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::keymap::Keymap;
 use super::keymap::load::{Preset, built_in};
+use super::layout::{Preset as LayoutPreset, SavedLayout};
 use super::mistake::Mistake;
 use super::suggest::nearest;
 use super::theme::library::Themes;
@@ -30,6 +31,8 @@ pub struct Settings {
     pub mouse: Option<bool>,
     /// Whether nothing is lit for a moment.
     pub reduced_motion: Option<bool>,
+    /// The layout's name.
+    pub layout: Option<String>,
 }
 
 impl Settings {
@@ -54,6 +57,25 @@ impl Settings {
         Preset::parse(name)
             .ok_or_else(|| format!("there is no keymap preset {name:?}{}", nearest(name, known)))
     }
+
+    /// The layout that it names; `own` is the saved one.
+    ///
+    /// # Errors
+    /// If there is none of that name.
+    pub fn layout(&self, own: Option<SavedLayout>) -> Result<Option<(String, SavedLayout)>, String> {
+        let Some(name) = &self.layout else { return Ok(None) };
+        let known = LayoutPreset::ALL.map(LayoutPreset::as_str).into_iter().chain(["own"]);
+        let layout = match (name.as_str(), own) {
+            ("own", Some(own)) => own,
+            ("own", None) => return Err("no layout was saved yet: write :layout save".to_owned()),
+            (name, _) => {
+                let preset = LayoutPreset::parse(name)
+                    .ok_or_else(|| format!("there is no layout {name:?}{}", nearest(name, known)))?;
+                SavedLayout { preset, ..SavedLayout::default() }
+            }
+        };
+        Ok(Some((name.clone(), layout)))
+    }
 }
 
 /// How the console looks and which keys it has, from the command line and all files together.
@@ -69,6 +91,10 @@ pub struct Appearance {
     pub is_ascii: bool,
     /// Whether nothing is lit for a moment.
     pub is_motion_reduced: bool,
+    /// The layout that was asked for, if one was.
+    pub layout: Option<(String, SavedLayout)>,
+    /// A person's own layout, if one was saved.
+    pub own_layout: Option<SavedLayout>,
     /// What was left out of themes, a line each.
     pub warnings: Vec<String>,
 }
@@ -82,6 +108,8 @@ impl Appearance {
             keymap: built_in(),
             is_ascii: false,
             is_motion_reduced: false,
+            layout: None,
+            own_layout: None,
             warnings: Vec::new(),
         }
     }
@@ -97,6 +125,12 @@ pub trait SettingsSource: fmt::Debug + Send + Sync {
     /// # Errors
     /// The mistakes, a line each, with file and line.
     fn read(&self) -> Result<Appearance, String>;
+
+    /// Keeps a person's own layout, and says in which file.
+    ///
+    /// # Errors
+    /// Why it cannot be written.
+    fn save_layout(&self, text: &str) -> Result<PathBuf, String>;
 }
 
 #[cfg(test)]

@@ -315,6 +315,13 @@ impl Pane for NodesPane {
         self.look.find.set(filter);
     }
 
+    fn reveal(&mut self, subject: &Subject, cx: &Cx<'_>) -> bool {
+        let Some(node) = subject.node() else { return false };
+        self.sync(cx);
+        let Some((view, _, model)) = &self.cache else { return false };
+        self.cursor.select_key(&RowKey::Node(node.clone()), |index| model.key(index, view))
+    }
+
     fn selected(&self, _cx: &Cx<'_>) -> Option<Subject> {
         match self.cursor.key()? {
             RowKey::Node(node) => Some(Subject::Node(node.clone())),
