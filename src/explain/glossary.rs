@@ -4,6 +4,9 @@
 //! they are in general; what they did in an attempt, the other modules of [`explain`](crate::explain) say. Titles are
 //! those of pages of kubernetes.io/docs; a KEP is named by its number in kubernetes/enhancements.
 
+use crate::config::plugin_names;
+use crate::scheduler::trace::Phase;
+
 /// What kind of word it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WordKind {
@@ -51,16 +54,30 @@ pub struct Entry {
 impl Entry {
     /// The sentences and where there is more, as a text of two paragraphs.
     pub fn body(&self) -> String {
-        format!("{}\n\nMore: {}", self.text, self.see)
+        let site = if self.see.starts_with("KEP-") { "" } else { "kubernetes.io/docs: " };
+        format!("{}\n\nMore: {site}{}", self.text, self.see)
     }
 }
 
 /// What the word means; capitals, blanks, dashes and dots do not matter.
 pub fn entry(word: &str) -> Option<&'static Entry> {
     let wanted = folded(word);
-    // The code Unschedulable and the queue have one name but for the capital.
+    // Some words differ by their capitals alone, such as the code Unschedulable and the queue.
     let exact = ENTRIES.iter().find(|entry| entry.word == word);
     exact.or_else(|| ENTRIES.iter().find(|entry| folded(entry.word) == wanted))
+}
+
+/// Whether kube-scheduler has a plugin of exactly that name.
+pub fn is_plugin(name: &str) -> bool {
+    plugin_names::is_in_tree(name)
+}
+
+/// The step of an attempt at which there is the most to see of a plugin of kube-scheduler: what it does at each node, or
+/// else the first at which it is called.
+pub fn first_phase(plugin: &str) -> Phase {
+    let points = plugin_names::in_tree_points(plugin).unwrap_or(&[]);
+    let is_at = |phase: &Phase| points.iter().any(|point| point.as_str() == phase.as_str());
+    [Phase::Filter, Phase::Score].into_iter().chain(Phase::ALL).find(is_at).unwrap_or(Phase::Filter)
 }
 
 /// Letters and digits alone, small.
@@ -333,9 +350,7 @@ mod tests {
 
     use super::*;
     use crate::config::ExtensionPoint;
-    use crate::config::plugin_names;
     use crate::framework::Code;
-    use crate::scheduler::trace::Phase;
 
     fn kind_of(word: &str) -> Option<WordKind> {
         entry(word).map(|entry| entry.kind)
@@ -381,11 +396,14 @@ mod tests {
     }
 
     #[test]
-    fn words_are_different_but_for_the_code_and_the_queue_of_one_name() {
+    fn words_are_different_but_for_two_pairs_that_capitals_tell_apart() {
         let mut seen = BTreeSet::new();
         let twice: Vec<&str> =
             ENTRIES.iter().filter(|entry| !seen.insert(folded(entry.word))).map(|entry| entry.word).collect();
-        assert_eq!(twice, ["unschedulable"]);
+        assert_eq!(twice, ["unschedulable", "schedulingGates"]);
+        for word in ["unschedulable", "Unschedulable", "schedulingGates", "SchedulingGates"] {
+            assert_eq!(entry(word).map(|entry| entry.word), Some(word));
+        }
     }
 
     #[test]

@@ -245,7 +245,7 @@ actions! {
     StartFilter "start-filter" [Global] hint 5 "find" "Find in the focused pane";
     OpenPalette "open-palette" [Global] hint 6 "command" "Type a command";
     OpenHelp "open-help" [Global] hint 1 "help" "Show the keys of the focused pane";
-    Back "back" [Global] "Come out: clear the filter, give back the whole screen, or leave the details";
+    Back "back" [Global] "Come out: clear the filter, give back the whole screen, stop what goes on until something happens, or leave the details";
     ThemeDark "theme-dark" [Global] palette true "Use the dark theme";
     ThemeLight "theme-light" [Global] palette true "Use the light theme";
     NextTheme "next-theme" [Global] palette true "Change to the next theme";

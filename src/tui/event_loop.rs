@@ -52,6 +52,10 @@ pub async fn run(
     // Before the terminal is touched there is somebody who gives it back on a signal.
     let signals = Signals::new()?;
     let terminal = Terminal::take_over(has_mouse)?;
+    let mut shell = shell;
+    if let Some(settings) = &settings {
+        shell.set_history(settings.history());
+    }
     let console = Console {
         shell,
         terminal,
@@ -119,6 +123,7 @@ impl Console {
                 self.read_settings();
             }
             if let Some(reason) = self.end {
+                self.keep_history();
                 // An error means that the session has ended already, which is what is wanted.
                 self.session.send(SessionCommand::Quit);
                 return Ok(reason);
@@ -188,6 +193,14 @@ impl Console {
             Woken::Deadline => self.is_dirty = true,
         }
         Ok(())
+    }
+
+    /// Remembers what was typed until the next time; that this fails is no reason to end otherwise.
+    fn keep_history(&self) {
+        let (Some(settings), Some(lines)) = (&self.settings, self.shell.typed_lines()) else { return };
+        if let Err(why) = settings.keep_history(lines) {
+            tracing::warn!(target: "settings", "the command lines are not remembered: {why}");
+        }
     }
 
     /// Files have changed. What is wrong with them is told, and everything stays as it was.

@@ -33,6 +33,8 @@ pub struct Settings {
     pub reduced_motion: Option<bool>,
     /// The layout's name.
     pub layout: Option<String>,
+    /// Whether command lines are remembered until the next time.
+    pub history: Option<bool>,
 }
 
 impl Settings {
@@ -131,6 +133,15 @@ pub trait SettingsSource: fmt::Debug + Send + Sync {
     /// # Errors
     /// Why it cannot be written.
     fn save_layout(&self, text: &str) -> Result<PathBuf, String>;
+
+    /// Command lines of earlier times, the newest last; none if there are none or they cannot be read.
+    fn history(&self) -> Vec<String>;
+
+    /// Keeps command lines for the next time, if that is wanted.
+    ///
+    /// # Errors
+    /// Why they cannot be written.
+    fn keep_history(&self, lines: &[String]) -> Result<(), String>;
 }
 
 #[cfg(test)]

@@ -175,6 +175,8 @@ pub struct Shell {
     look: Look,
     notice: Option<ShownNotice>,
     history: Vec<String>,
+    /// How many of them were typed here.
+    n_typed: usize,
     drawn: Drawn,
     dragged: Option<Dragged>,
 }
@@ -205,6 +207,7 @@ impl Shell {
             look,
             notice: None,
             history: Vec::new(),
+            n_typed: 0,
             drawn: Drawn::default(),
             dragged: None,
         };
@@ -536,6 +539,7 @@ impl Shell {
         let line = line.trim();
         if self.history.last().is_none_or(|last| last != line) {
             self.history.push(line.to_owned());
+            self.n_typed += 1;
             if self.history.len() > HISTORY {
                 self.history.remove(0);
             }
@@ -630,7 +634,7 @@ impl Shell {
             }
             Action::OpenPalette => self.open_palette(""),
             Action::OpenHelp => self.overlays.push(Box::new(Help::default())),
-            Action::Back => self.back(),
+            Action::Back => return self.back(),
             Action::ThemeDark => self.use_theme("dark"),
             Action::ThemeLight => self.use_theme("light"),
             Action::NextTheme => self.use_next_theme(),

@@ -44,7 +44,9 @@ impl Stage {
 
     /// Another program.
     pub fn of(program: &Path, args: &[&str]) -> Self {
-        let env = [("TERM", "xterm-256color"), ("LANG", "C.UTF-8"), ("PS1", "$ ")];
+        // Nothing is remembered from one test to the next.
+        let env =
+            [("TERM", "xterm-256color"), ("LANG", "C.UTF-8"), ("PS1", "$ "), ("XDG_STATE_HOME", "/dev/null")];
         Self {
             program: program.to_owned(),
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
@@ -575,6 +577,11 @@ pub fn is_running(pid: u32) -> bool {
 /// The letter for what a process does: R runs, S sleeps, T is stopped, Z has ended.
 pub fn state(pid: u32) -> Option<char> {
     stat_fields(pid)?.first()?.chars().next()
+}
+
+/// The process that started it.
+pub fn parent(pid: u32) -> Option<u32> {
+    stat_fields(pid)?.get(1)?.parse().ok()
 }
 
 /// Time on a processor so far, in clock ticks.

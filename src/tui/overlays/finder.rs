@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use crate::api::{NamespacedName, Str};
-use crate::explain::glossary::{self, WordKind};
+use crate::explain::glossary::{self, WordKind, first_phase};
 use crate::scheduler::trace::Phase;
 use crate::tui::action::{Action, Context};
 use crate::tui::commands::{self, CommandCx};
@@ -211,15 +211,6 @@ fn items(cx: &OverlayCx<'_>) -> Vec<Item> {
             .map(|pod| item("pod", text::clean(&pod.to_string()).into_owned(), "", Target::Pod(pod))),
     );
     items
-}
-
-/// The first step of an attempt at which a plugin of kube-scheduler is called.
-pub(in crate::tui) fn first_phase(plugin: &str) -> Phase {
-    let points = crate::config::plugin_names::in_tree_points(plugin).unwrap_or(&[]);
-    // Of what it does at each node there is the most to see.
-    let is_at = |phase: &Phase| points.iter().any(|point| point.as_str() == phase.as_str());
-    let preferred = [Phase::Filter, Phase::Score];
-    preferred.into_iter().chain(Phase::ALL).find(is_at).unwrap_or(Phase::Filter)
 }
 
 impl Overlay for Finder {

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::driver::session::NoticeLevel;
+use crate::driver::session::{NoticeLevel, RunState, SessionCommand};
 use crate::explain::glossary;
 use crate::tui::action::Action;
 use crate::tui::commands::LayoutDeed;
@@ -14,7 +14,7 @@ use crate::tui::panes::{PaneId, Subject};
 use crate::tui::suggest::nearest;
 use crate::tui::words;
 
-use super::{Effect, Shell};
+use super::{Effect, HISTORY, Shell};
 
 /// How many jumps are remembered.
 const JUMPS: usize = 100;
@@ -81,14 +81,18 @@ impl Shell {
     }
 
     /// Esc.
-    pub(super) fn back(&mut self) {
+    pub(super) fn back(&mut self) -> Vec<Effect> {
         if self.focus.filters[self.focused().index()].is_some() {
             self.set_filter(None);
         } else if self.focus.arrangement.is_zoomed {
             self.focus.arrangement.is_zoomed = false;
+        } else if self.world.view.run_state == RunState::RunningToOutcome {
+            // What goes on until something happens may go on for long.
+            return vec![Effect::Session(SessionCommand::Pause)];
         } else if self.focused() == PaneId::Details {
             self.jump(false);
         }
+        Vec::new()
     }
 
     /// Gives a pane the focus, so that one can come back from it.
@@ -172,17 +176,24 @@ impl Shell {
         self.overlays.push(Box::new(palette));
     }
 
+    /// Takes over command lines of earlier times.
+    pub fn set_history(&mut self, mut lines: Vec<String>) {
+        lines.drain(..lines.len().saturating_sub(HISTORY));
+        self.history = lines;
+    }
+
+    /// All command lines, the newest last, if one was typed that is not from an earlier time.
+    pub fn typed_lines(&self) -> Option<&[String]> {
+        (self.n_typed > 0).then_some(self.history.as_slice())
+    }
+
     /// Changes the layout, or keeps it.
     pub(super) fn use_layout(&mut self, deed: LayoutDeed) -> Vec<Effect> {
         let arrangement = &mut self.focus.arrangement;
         match deed {
             LayoutDeed::Preset(preset) => {
-                arrangement.preset = preset;
-                arrangement.splits = Splits::NONE;
                 arrangement.is_zoomed = false;
-                if preset == Preset::Teach && arrangement.focus == PaneId::Queues {
-                    self.go_to_pane(PaneId::Cycle);
-                }
+                self.take_layout(SavedLayout { preset, splits: Splits::NONE });
                 self.notify(NoticeLevel::Info, format!("layout {}", preset.as_str()));
             }
             LayoutDeed::Own => match self.look.own_layout {
@@ -206,6 +217,12 @@ impl Shell {
 
     /// Takes a saved layout over.
     pub fn take_layout(&mut self, layout: SavedLayout) {
+        // The queues have no place of their own in the other layouts: they would take that of something else.
+        if layout.preset != Preset::Operate && self.focused() == PaneId::Queues {
+            self.go_to_pane(PaneId::Cycle);
+            self.focus.arrangement.taught = PaneId::Matrix;
+            self.focus.arrangement.extra = PaneId::Log;
+        }
         self.focus.arrangement.preset = layout.preset;
         self.focus.arrangement.splits = layout.splits;
     }

@@ -6,10 +6,9 @@
 use ratatui::text::{Line, Span};
 
 use crate::api::{NamespacedName, Str};
-use crate::config::plugin_names;
+use crate::explain::glossary::{first_phase, is_plugin};
 use crate::scheduler::trace::CycleTrace;
 use crate::scheduler::view::View;
-use crate::tui::overlays::finder::first_phase;
 use crate::tui::panes::{Cx, Subject};
 use crate::tui::theme::Role;
 
@@ -78,6 +77,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
         let word = text[start..end].trim_end_matches(['.', ':', '!', '?', '\'']);
         Some((start, word))
     })
+    .filter(|(_, word)| !word.is_empty())
 }
 
 fn target(word: &str, before: &str, view: &View) -> Option<Subject> {
@@ -101,8 +101,8 @@ fn target(word: &str, before: &str, view: &View) -> Option<Subject> {
             trace.filter.as_ref().is_some_and(|filter| filter.plugins.iter().any(|known| *known == word));
         filter || trace.pre_filter.iter().flatten().any(|verdict| verdict.plugin == word)
     };
-    let is_plugin = plugin_names::is_in_tree(word) || view.cycle.as_ref().is_some_and(|trace| asked(trace));
-    is_plugin.then(|| Subject::Plugin { plugin: Str::from(word), phase: first_phase(word) })
+    let is_known = is_plugin(word) || view.cycle.as_ref().is_some_and(|trace| asked(trace));
+    is_known.then(|| Subject::Plugin { plugin: Str::from(word), phase: first_phase(word) })
 }
 
 /// Whether the two can be namespace and name: neither a fraction nor a label's prefix, which has dots.

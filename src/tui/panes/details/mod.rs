@@ -178,7 +178,7 @@ impl Pane for DetailsPane {
         self.link = self.link.filter(|at| *at < self.links.len());
         self.offset = self.offset.min(self.last_offset());
         if lines.is_empty() {
-            frame::empty(self.area, buf, "No line matches.", cx);
+            frame::empty(self.area, buf, "No line matches: esc clears the filter.", cx);
             return;
         }
         let link = self.link.and_then(|at| self.links.get(at));
