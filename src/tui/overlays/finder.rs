@@ -2,7 +2,8 @@
 //!
 //! All names are gathered when it opens. What is typed is looked for as fzf does: letters in order, words in any order,
 //! `^`, `$`, `'` and `!` as there. Only the best are kept and shown, and how many there are is said; what is typed
-//! behind something else is looked for among what that found.
+//! behind something else is looked for among what that found. Where very many have the letters, the first of them are
+//! put in order, which is said, too.
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -27,6 +28,10 @@ const WIDTH: u16 = 96;
 const N_VISIBLE: u16 = 14;
 /// How many of what is found can be gone to.
 const N_KEPT: usize = 200;
+/// How many of what is found are put in order by how well they fit.
+const N_SCORED: usize = 20_000;
+/// What turns the meaning of a word round, or ties it to a place.
+const SIGNS: [char; 5] = ['!', '^', '$', '\'', '\\'];
 const KIND_WIDTH: u16 = 9;
 
 /// What comes of an item.
@@ -63,6 +68,8 @@ pub struct Finder {
     found: Vec<u32>,
     /// The best of them, the best first.
     best: Vec<u32>,
+    /// Whether only the first [`N_SCORED`] of them were put in order.
+    is_rough: bool,
     chosen: usize,
     offset: usize,
     matcher: Matcher,
@@ -79,6 +86,7 @@ impl Finder {
             searched: String::new(),
             found: (0..n).collect(),
             best: Vec::new(),
+            is_rough: false,
             chosen: 0,
             offset: 0,
             matcher: Matcher::new(Config::DEFAULT),
@@ -91,6 +99,7 @@ impl Finder {
         let typed = self.editor.text().trim_start().to_owned();
         self.chosen = 0;
         self.offset = 0;
+        self.is_rough = false;
         let n = u32::try_from(self.items.len()).unwrap_or(u32::MAX);
         if typed.trim().is_empty() {
             self.found = (0..n).collect();
@@ -99,19 +108,32 @@ impl Finder {
             return;
         }
         // A letter more can only lose items, unless it is one that turns the meaning round.
-        let narrows = typed.starts_with(&self.searched) && !typed.contains(['!', '^', '$', '\'', '\\']);
+        let narrows = typed.starts_with(&self.searched) && !typed.contains(SIGNS);
         let among = if narrows { std::mem::take(&mut self.found) } else { (0..n).collect() };
+        let is_plain = typed.is_ascii() && !typed.contains(SIGNS);
+        let among: Vec<u32> = among
+            .into_iter()
+            .filter(|index| {
+                let item = self.items.get(*index as usize);
+                !is_plain || item.is_some_and(|item| has_letters(&item.name, &typed))
+            })
+            .collect();
+        // That so many have the letters means that more will be typed: until then the first are put in order.
+        let n_scored = if is_plain { N_SCORED } else { usize::MAX };
+        self.is_rough = among.len() > n_scored;
         let pattern = Pattern::parse(&typed, CaseMatching::Ignore, Normalization::Smart);
         let mut chars = Vec::new();
         let mut scored: Vec<(u32, u32)> = among
-            .into_iter()
+            .iter()
+            .take(n_scored)
             .filter_map(|index| {
+                let index = *index;
                 let item = self.items.get(index as usize)?;
                 let score = pattern.score(Utf32Str::new(&item.name, &mut chars), &mut self.matcher)?;
                 Some((score, index))
             })
             .collect();
-        self.found = scored.iter().map(|(_, index)| *index).collect();
+        self.found = if self.is_rough { among } else { scored.iter().map(|(_, index)| *index).collect() };
         self.searched = typed;
         // Of equal ones the shorter name is nearer, then the earlier item.
         let rank = |(score, index): &(u32, u32)| {
@@ -165,6 +187,16 @@ impl Finder {
             buf.set_style(row, style(Role::Selection));
         }
     }
+}
+
+/// Whether a name has the letters of each word in their order, no matter the case; true of a name that is more than
+/// ASCII, of which the matcher knows more.
+fn has_letters(name: &str, typed: &str) -> bool {
+    !name.is_ascii()
+        || typed.split_whitespace().all(|word| {
+            let mut letters = name.bytes();
+            word.bytes().all(|wanted| letters.any(|letter| letter.eq_ignore_ascii_case(&wanted)))
+        })
 }
 
 /// Everything that can be gone to, the fewest kinds first.
@@ -250,7 +282,8 @@ impl Overlay for Finder {
         let line = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), height: 1, ..inner };
         let prompt = format!("{} ", cx.glyphs.prompt);
         let x = text::put(buf, line.x, line.y, line.width, &prompt, cx.theme.style(Role::Accent), cx.glyphs);
-        let count = format!("{} of {}", self.found.len(), self.items.len());
+        let rough = if self.is_rough { ", the best of the first 20000" } else { "" };
+        let count = format!("{} of {}{rough}", self.found.len(), self.items.len());
         let count_width = u16::try_from(text::width(&count)).unwrap_or(0);
         let has_room = line.width > count_width + 20;
         let end = if has_room { line.right() - count_width - 1 } else { line.right() };

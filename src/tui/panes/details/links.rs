@@ -97,8 +97,7 @@ fn target(word: &str, before: &str, view: &View) -> Option<Subject> {
         return Some(Subject::Node(Str::from(word)));
     }
     let asked = |trace: &CycleTrace| {
-        let filter =
-            trace.filter.as_ref().is_some_and(|filter| filter.plugins.iter().any(|known| *known == word));
+        let filter = trace.filter.as_ref().is_some_and(|filter| filter.plugins.contains(&word));
         filter || trace.pre_filter.iter().flatten().any(|verdict| verdict.plugin == word)
     };
     let is_known = is_plugin(word) || view.cycle.as_ref().is_some_and(|trace| asked(trace));
