@@ -4,11 +4,12 @@
 //! `themes/NAME.toml`. The command line wins over the environment, that over `settings.toml`.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::args::{ColorWhen, ConsoleArgs};
 use crate::tui::keymap::load::KeymapSource;
+use crate::tui::layout::SavedLayout;
 use crate::tui::mistake;
 use crate::tui::settings::{Appearance, Settings, SettingsSource};
 use crate::tui::suggest::nearest;
@@ -22,6 +23,8 @@ const MAX_BYTES: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct SettingsFiles {
     folder: Option<PathBuf>,
+    /// Where command lines are remembered; nothing if they are not.
+    history: Option<PathBuf>,
     theme: Option<String>,
     keymap: Option<PathBuf>,
     is_ascii: bool,
@@ -73,8 +76,10 @@ impl SettingsFiles {
             ColorWhen::Truecolor => ColorDepth::TrueColor,
         };
         let has_mouse = !args.no_mouse && settings.mouse.unwrap_or(true);
+        let history = settings.history.unwrap_or(true).then(|| history_file(var)).flatten();
         let files = Self {
             folder,
+            history,
             theme: args.theme.clone(),
             keymap: args.keymap.clone(),
             is_ascii: args.ascii || !is_utf8(var),
@@ -82,6 +87,11 @@ impl SettingsFiles {
             depth,
         };
         Ok((files, Fixed { depth, has_mouse }))
+    }
+
+    /// Where a person's own layout is kept.
+    fn layout_file(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join("layout.toml"))
     }
 
     /// A person's own themes.
@@ -160,7 +170,19 @@ impl SettingsSource for SettingsFiles {
             keymap_source.files.push((file, text));
         }
         let keymap = keymap_source.read().map_err(|mistakes| mistake::lines(&mistakes))?;
+        let own_layout = match self.layout_file() {
+            Some(path) => read_if_there(&path)?
+                .map(|text| SavedLayout::parse(&path.display().to_string(), &text))
+                .transpose()
+                .map_err(|mistake| mistake.to_string())?,
+            None => None,
+        };
+        let layout = settings
+            .layout(own_layout)
+            .map_err(|why| format!("{}: layout: {why}", settings_file(self.folder.as_deref())))?;
         Ok(Appearance {
+            layout,
+            own_layout,
             theme,
             themes,
             keymap,
@@ -169,6 +191,43 @@ impl SettingsSource for SettingsFiles {
             is_motion_reduced: self.is_motion_reduced || settings.reduced_motion.unwrap_or(false),
             warnings: warnings.iter().map(ToString::to_string).collect(),
         })
+    }
+
+    fn history(&self) -> Vec<String> {
+        let text = self.history.as_deref().and_then(|path| read_if_there(path).ok().flatten());
+        text.unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    fn keep_history(&self, lines: &[String]) -> Result<(), String> {
+        let Some(path) = &self.history else { return Ok(()) };
+        let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(wrong)?;
+        }
+        let mut text = lines.join("\n");
+        text.push('\n');
+        // Of two consoles that end at once one wins; neither leaves half a file.
+        let part = path.with_extension(format!("{}.part", std::process::id()));
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        // What was typed is nobody else's business.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let written = options.open(&part).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.and_then(|()| fs::rename(&part, path)).map_err(wrong)
+    }
+
+    fn save_layout(&self, text: &str) -> Result<PathBuf, String> {
+        let path =
+            self.layout_file().ok_or_else(|| "No folder of settings is known: set HOME.".to_owned())?;
+        let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(wrong)?;
+        }
+        // It is there as a whole or not at all.
+        let part = path.with_extension("toml.part");
+        fs::write(&part, text).and_then(|()| fs::rename(&part, &path)).map_err(wrong)?;
+        Ok(path)
     }
 }
 
@@ -181,6 +240,14 @@ fn folder(args: &ConsoleArgs, var: &dyn Fn(&str) -> Option<String>) -> Option<Pa
     let absolute = |name: &str| var(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))?;
     Some(base.join("schedscope"))
+}
+
+/// Where command lines are remembered: state, not settings, as the XDG specification has it.
+fn history_file(var: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let absolute = |name: &str| var(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base =
+        absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
+    Some(base.join("schedscope").join("history"))
 }
 
 fn settings_file(folder: Option<&Path>) -> String {

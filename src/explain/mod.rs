@@ -11,6 +11,7 @@ mod cell;
 mod cycle;
 mod devices;
 mod filter;
+pub mod glossary;
 mod group;
 mod node;
 mod rules;

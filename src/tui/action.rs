@@ -207,12 +207,15 @@ actions! {
     NextMode "next-mode" [Matrix Nodes Details Log Timeline Agreement] hint 10 "mode" "Show the pane's next mode";
     PreviousMode "previous-mode" [Matrix Nodes Details Log Timeline Agreement] "Show the pane's mode before";
     NextSort "next-sort" [Matrix Nodes] "Put the rows in the next order";
+    NextLink "next-link" [Details] hint 12 "name" "Select the next name that can be gone to";
+    PreviousLink "previous-link" [Details] "Select the name before that can be gone to";
     ToggleFollow "toggle-follow" [Log Details] hint 12 "follow" "Follow what is newest, or stay";
 
     AddPod "add-pod" [Global] hint 14 "add" "Add a pod from a template";
     Delete "delete" [Global] hint 15 "delete" "Delete the selected pod or node, after asking once";
     ToggleCordon "toggle-cordon" [Global] "Cordon or uncordon the selected node";
     CopyName "copy-name" [Global] "Copy the name of the selected thing";
+    CopyText "copy-text" [Global] "Copy everything that the details say of the selected thing";
 
     FocusNext "focus-next" [Global] "Go to the next pane";
     FocusPrevious "focus-previous" [Global] "Go to the pane before";
@@ -229,11 +232,20 @@ actions! {
     Arm "arm-disarm" [Global] "On a live cluster: arm after a question, or disarm at once";
     ToggleConfirming "toggle-confirming" [Global] "On a live cluster: let each bind wait for a person, or none";
     AnswerBinds "answer-binds" [Global] "On a live cluster: answer the binds that wait";
+    JumpBack "jump-back" [Global] "Go back to where you were: pane and selected thing";
+    JumpForward "jump-forward" [Global] "Go forward again after going back";
+    OpenFinder "open-finder" [Global] "Go to a pod, a node, a plugin, an action or a word by a part of its name";
+    NextLayout "next-layout" [Global] "Change to the next layout: operate, teach, debug";
+    Wider "wider" [Global] "Make the focused pane wider";
+    Narrower "narrower" [Global] "Make the focused pane narrower";
+    Taller "taller" [Global] "Make the focused pane taller";
+    Shorter "shorter" [Global] "Make the focused pane less tall";
+    EvenOut "even-out" [Global] palette true "Give every pane its default size again";
     Zoom "zoom" [Global] hint 13 "zoom" "Give the focused pane the whole screen, or give it back";
     StartFilter "start-filter" [Global] hint 5 "find" "Find in the focused pane";
     OpenPalette "open-palette" [Global] hint 6 "command" "Type a command";
     OpenHelp "open-help" [Global] hint 1 "help" "Show the keys of the focused pane";
-    Back "back" [Global] "Come out: clear the filter, or give back the whole screen";
+    Back "back" [Global] "Come out: clear the filter, give back the whole screen, stop what goes on until something happens, or leave the details";
     ThemeDark "theme-dark" [Global] palette true "Use the dark theme";
     ThemeLight "theme-light" [Global] palette true "Use the light theme";
     NextTheme "next-theme" [Global] palette true "Change to the next theme";

@@ -18,6 +18,9 @@ use super::theme::library::Themes;
 mod branches;
 mod debug;
 mod live;
+mod moving;
+
+pub use moving::LayoutDeed;
 
 /// What a command line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +49,10 @@ pub enum Deed {
     ConfigFile(String),
     /// Changes the theme.
     Theme(String),
+    /// Changes the layout, or keeps it.
+    Layout(LayoutDeed),
+    /// Says what a word means; of the selected thing, if none is named.
+    Explain(Option<String>),
 }
 
 /// What a command line may leave out because it is selected, and what its names can be.
@@ -75,6 +82,8 @@ enum Word {
     PodSetting,
     NodeSetting,
     Wanted,
+    Layout,
+    Term,
 }
 
 impl Word {
@@ -241,6 +250,20 @@ pub const COMMANDS: &[CommandInfo] = &[
         let [name] = arguments else { return Err(usage("theme")) };
         Ok(Deed::Theme((*name).to_owned()))
     }),
+    command(
+        "layout",
+        "operate|teach|debug|own|save",
+        "Change which panes stand together, or keep it as your own",
+        &[Word::Layout],
+        moving::layout,
+    ),
+    command(
+        "explain",
+        "[WORD]",
+        "Say what a plugin, a point, a code, a queue or a field is",
+        &[Word::Term],
+        moving::explain,
+    ),
     command("help", "", "Show the keys of the focused pane", &[], |_, _| Ok(Deed::Action(Action::OpenHelp))),
     command("quit", "", "Quit", &[], |_, _| Ok(Deed::Action(Action::Quit))),
 ];
@@ -280,6 +303,13 @@ pub fn complete(line: &str, cx: &CommandCx<'_>) -> Vec<Candidate> {
             complete_argument(info, rest.trim_start(), cx)
         }
     }
+}
+
+/// What the command or the action of that name does; empty if there is none.
+pub(super) fn description_of(name: &str) -> &'static str {
+    let command = COMMANDS.iter().find(|info| info.name == name).map(|info| info.description);
+    let action = || Action::parse(name).map(|action| action.info().description);
+    command.or_else(action).unwrap_or_default()
 }
 
 /// A line that can be typed next.
@@ -346,7 +376,8 @@ fn same_action(command: &str) -> Option<Action> {
 fn works_from_the_palette(action: Action) -> bool {
     use super::action::Context;
     let inside = [Context::Overlay, Context::Confirm, Context::TextInput];
-    action != Action::OpenPalette && action.info().contexts.iter().any(|context| !inside.contains(context))
+    !matches!(action, Action::OpenPalette | Action::OpenFinder)
+        && action.info().contexts.iter().any(|context| !inside.contains(context))
 }
 
 fn complete_argument(info: &CommandInfo, rest: &str, cx: &CommandCx<'_>) -> Vec<Candidate> {
@@ -403,6 +434,8 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
         }
         Word::NodeSetting => plain(&["cpu=", "memory=", "zone=", "pods="]),
         Word::Wanted => plain(&["marker", "failure", "preemption", "pod"]),
+        Word::Layout => plain(&["operate", "teach", "debug", "own", "save"]),
+        Word::Term => crate::explain::glossary::ENTRIES.iter().map(|entry| entry.word.to_owned()).collect(),
         Word::Back => plain(&["phase", "cycle", "start"]),
         Word::Theme => cx.themes.names().map(str::to_owned).collect(),
         Word::Speed => plain(&["1", "2", "10", "60", "600", "max"]),
@@ -413,7 +446,7 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
 }
 
 /// Every pod that the view names.
-fn pods(view: &SessionView) -> impl Iterator<Item = NamespacedName> + '_ {
+pub(super) fn pods(view: &SessionView) -> impl Iterator<Item = NamespacedName> + '_ {
     let view = &view.scheduler;
     let queued = view.active_q.iter().chain(&view.backoff_q).chain(&view.unschedulable_pods);
     queued

@@ -52,6 +52,10 @@ pub async fn run(
     // Before the terminal is touched there is somebody who gives it back on a signal.
     let signals = Signals::new()?;
     let terminal = Terminal::take_over(has_mouse)?;
+    let mut shell = shell;
+    if let Some(settings) = &settings {
+        shell.set_history(settings.history());
+    }
     let console = Console {
         shell,
         terminal,
@@ -119,6 +123,7 @@ impl Console {
                 self.read_settings();
             }
             if let Some(reason) = self.end {
+                self.keep_history();
                 // An error means that the session has ended already, which is what is wanted.
                 self.session.send(SessionCommand::Quit);
                 return Ok(reason);
@@ -190,6 +195,14 @@ impl Console {
         Ok(())
     }
 
+    /// Remembers what was typed until the next time; that this fails is no reason to end otherwise.
+    fn keep_history(&self) {
+        let (Some(settings), Some(lines)) = (&self.settings, self.shell.typed_lines()) else { return };
+        if let Err(why) = settings.keep_history(lines) {
+            tracing::warn!(target: "settings", "the command lines are not remembered: {why}");
+        }
+    }
+
     /// Files have changed. What is wrong with them is told, and everything stays as it was.
     fn read_settings(&mut self) {
         match self.settings.as_ref().map(|source| source.read()) {
@@ -242,6 +255,10 @@ impl Console {
                 Err(why) => self.shell.notify(NoticeLevel::Error, why),
             },
             Effect::Copy(text) => self.terminal.copy(&text)?,
+            Effect::SaveLayout(text) => {
+                let (level, sentence) = save_layout(self.settings.as_deref(), &text);
+                self.shell.notify(level, sentence);
+            }
             Effect::Redraw => self.terminal.forget(),
             Effect::Suspend => self.suspend()?,
             Effect::Quit => self.end = Some(ExitReason::Quit),
@@ -300,8 +317,25 @@ pub(super) const fn mouse_deed(event: &MouseEvent) -> Option<MouseDeed> {
         MouseEventKind::ScrollDown => Some(MouseDeed::ScrollDown),
         MouseEventKind::ScrollLeft => Some(MouseDeed::ScrollLeft),
         MouseEventKind::ScrollRight => Some(MouseDeed::ScrollRight),
+        MouseEventKind::Drag(MouseButton::Left) => Some(MouseDeed::Drag),
+        MouseEventKind::Up(MouseButton::Left) => Some(MouseDeed::Release),
         MouseEventKind::Down(_) | MouseEventKind::Up(_) | MouseEventKind::Drag(_) | MouseEventKind::Moved => {
             None
+        }
+    }
+}
+
+/// Keeps a layout, and says where, or why not.
+pub(super) fn save_layout(settings: Option<&dyn SettingsSource>, text: &str) -> (NoticeLevel, String) {
+    match settings.map(|settings| settings.save_layout(text)) {
+        Some(Ok(path)) => {
+            let path = path.display();
+            let sentence = format!("Saved as {path}: :layout own, or layout = \"own\" in settings.toml.");
+            (NoticeLevel::Info, sentence)
+        }
+        Some(Err(why)) => (NoticeLevel::Error, why),
+        None => {
+            (NoticeLevel::Warning, "It is kept until the end: there is no folder of settings.".to_owned())
         }
     }
 }

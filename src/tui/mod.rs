@@ -38,6 +38,7 @@ pub mod suggest;
 pub mod terminal;
 pub mod theme;
 pub mod widgets;
+mod words;
 
 use log_lines::LogRing;
 use settings::{Appearance, SettingsSource};
@@ -113,19 +114,26 @@ pub fn check(is_plain: bool) -> Result<(), TuiError> {
 pub fn run(session: SessionHandle, options: TuiOptions) -> Result<ExitReason, TuiError> {
     check(options.is_plain)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let Appearance { theme, themes, keymap, is_ascii, is_motion_reduced, warnings, .. } = options.appearance;
+    let Appearance {
+        theme, themes, keymap, is_ascii, is_motion_reduced, layout, own_layout, warnings, ..
+    } = options.appearance;
     for warning in warnings {
         tracing::warn!(target: "settings", "{warning}");
     }
     let look = Look {
         settings_theme: Some(theme.name().to_owned()),
+        settings_layout: layout.as_ref().map(|(name, _)| name.clone()),
+        own_layout,
         theme,
         themes,
         glyphs: Glyphs::new(is_ascii),
         depth: options.depth,
         is_motion_reduced,
     };
-    let shell = Shell::new(session.view(), look, keymap);
+    let mut shell = Shell::new(session.view(), look, keymap);
+    if let Some((_, layout)) = layout {
+        shell.take_layout(layout);
+    }
     if options.is_plain {
         let is_prompting = io::stdin().is_terminal() && io::stdout().is_terminal();
         let reason = runtime.block_on(plain::run(shell, session, options.log, is_prompting));

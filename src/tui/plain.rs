@@ -189,7 +189,7 @@ impl Plain {
                 return Ok(None);
             }
             Effect::Quit => return Ok(Some(ExitReason::Quit)),
-            Effect::Redraw | Effect::Suspend => return Ok(None),
+            Effect::SaveLayout(_) | Effect::Redraw | Effect::Suspend => return Ok(None),
         };
         let wanted = self.session.n_sent() + 1;
         if !self.session.send(command) {

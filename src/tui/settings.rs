@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::keymap::Keymap;
 use super::keymap::load::{KeymapSource, Preset, built_in};
+use super::layout::{Preset as LayoutPreset, SavedLayout};
 use super::mistake::Mistake;
 use super::suggest::nearest;
 use super::theme::library::Themes;
@@ -30,6 +31,10 @@ pub struct Settings {
     pub mouse: Option<bool>,
     /// Whether nothing is lit for a moment.
     pub reduced_motion: Option<bool>,
+    /// The layout's name.
+    pub layout: Option<String>,
+    /// Whether command lines are remembered until the next time.
+    pub history: Option<bool>,
 }
 
 impl Settings {
@@ -54,6 +59,25 @@ impl Settings {
         Preset::parse(name)
             .ok_or_else(|| format!("there is no keymap preset {name:?}{}", nearest(name, known)))
     }
+
+    /// The layout that it names; `own` is the saved one.
+    ///
+    /// # Errors
+    /// If there is none of that name.
+    pub fn layout(&self, own: Option<SavedLayout>) -> Result<Option<(String, SavedLayout)>, String> {
+        let Some(name) = &self.layout else { return Ok(None) };
+        let known = LayoutPreset::ALL.map(LayoutPreset::as_str).into_iter().chain(["own"]);
+        let layout = match (name.as_str(), own) {
+            ("own", Some(own)) => own,
+            ("own", None) => return Err("no layout was saved yet: write :layout save".to_owned()),
+            (name, _) => {
+                let preset = LayoutPreset::parse(name)
+                    .ok_or_else(|| format!("there is no layout {name:?}{}", nearest(name, known)))?;
+                SavedLayout { preset, ..SavedLayout::default() }
+            }
+        };
+        Ok(Some((name.clone(), layout)))
+    }
 }
 
 /// How the console looks and which keys it has, from the command line and all files together.
@@ -71,6 +95,10 @@ pub struct Appearance {
     pub is_ascii: bool,
     /// Whether nothing is lit for a moment.
     pub is_motion_reduced: bool,
+    /// The layout that was asked for, if one was.
+    pub layout: Option<(String, SavedLayout)>,
+    /// A person's own layout, if one was saved.
+    pub own_layout: Option<SavedLayout>,
     /// What was left out of themes, a line each.
     pub warnings: Vec<String>,
 }
@@ -85,6 +113,8 @@ impl Appearance {
             keymap_source: KeymapSource::default(),
             is_ascii: false,
             is_motion_reduced: false,
+            layout: None,
+            own_layout: None,
             warnings: Vec::new(),
         }
     }
@@ -100,6 +130,21 @@ pub trait SettingsSource: fmt::Debug + Send + Sync {
     /// # Errors
     /// The mistakes, a line each, with file and line.
     fn read(&self) -> Result<Appearance, String>;
+
+    /// Keeps a person's own layout, and says in which file.
+    ///
+    /// # Errors
+    /// Why it cannot be written.
+    fn save_layout(&self, text: &str) -> Result<PathBuf, String>;
+
+    /// Command lines of earlier times, the newest last; none if there are none or they cannot be read.
+    fn history(&self) -> Vec<String>;
+
+    /// Keeps command lines for the next time, if that is wanted.
+    ///
+    /// # Errors
+    /// Why they cannot be written.
+    fn keep_history(&self, lines: &[String]) -> Result<(), String>;
 }
 
 #[cfg(test)]

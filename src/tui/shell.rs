@@ -17,7 +17,7 @@ use super::changes::Changes;
 use super::chrome::Standing;
 use super::commands::{self, CommandCx, Deed};
 use super::keymap::{Key, Keymap, Lookup};
-use super::layout::{Arrangement, SHARED};
+use super::layout::{Arrangement, Place, SavedLayout};
 use super::log_lines::LogLines;
 use super::overlays::branches::BranchesOverlay;
 use super::overlays::breaks::BreaksOverlay;
@@ -27,7 +27,6 @@ use super::overlays::filter::Filter;
 use super::overlays::help::Help;
 use super::overlays::input::Input;
 use super::overlays::message::Message;
-use super::overlays::palette::Palette;
 use super::overlays::{Overlay, OverlayCx, OverlayOutcome, which_key};
 use super::panes::{self, Cx, Outcome, Pane, PaneId, Request, Subject};
 use super::theme::library::Themes;
@@ -38,8 +37,11 @@ mod appearance;
 mod draw;
 mod known;
 mod live;
+mod moving;
 pub mod plain;
 mod watches;
+
+use moving::{Dragged, Jumps};
 
 /// How long a notice stays.
 const NOTICE_TIME: Duration = Duration::from_secs(8);
@@ -59,6 +61,8 @@ pub enum Effect {
     ConfigFile(String),
     /// Put a text on the clipboard.
     Copy(String),
+    /// Keep this text as a person's own layout.
+    SaveLayout(String),
     /// Forget what is on the terminal and draw everything.
     Redraw,
     /// Go to the shell that the console was started from.
@@ -72,6 +76,10 @@ pub enum Effect {
 pub enum MouseDeed {
     /// The left button went down.
     Click,
+    /// The mouse moved with the left button down.
+    Drag,
+    /// The button was let go.
+    Release,
     /// The wheel turned up.
     ScrollUp,
     /// The wheel turned down.
@@ -93,6 +101,10 @@ pub struct Look {
     pub settings_theme: Option<String>,
     /// The signs.
     pub glyphs: Glyphs,
+    /// The layout that settings named last.
+    pub settings_layout: Option<String>,
+    /// A person's own layout, if one was saved.
+    pub own_layout: Option<SavedLayout>,
     /// How many colours the terminal shows; themes that are chosen later are converted to it.
     pub depth: ColorDepth,
     /// Whether nothing is lit for a moment.
@@ -107,6 +119,8 @@ impl Look {
             theme,
             themes: Themes::default(),
             settings_theme: None,
+            settings_layout: None,
+            own_layout: None,
             glyphs: Glyphs::new(is_ascii),
             is_motion_reduced: true,
         }
@@ -126,8 +140,7 @@ struct World {
 /// Where the focus is, and what belongs to that.
 struct Focus {
     arrangement: Arrangement,
-    /// Where esc goes from the details.
-    came_from: Option<PaneId>,
+    jumps: Jumps,
     filters: [Option<String>; PaneId::COUNT],
 }
 
@@ -146,6 +159,7 @@ struct ShownNotice {
 /// Where things were drawn last, for the mouse.
 #[derive(Default)]
 struct Drawn {
+    places: Vec<Place>,
     frames: Vec<(PaneId, Rect)>,
     insides: Vec<(PaneId, Rect)>,
     tabs: Vec<(PaneId, Rect)>,
@@ -162,8 +176,11 @@ pub struct Shell {
     look: Look,
     notice: Option<ShownNotice>,
     history: Vec<String>,
+    /// How many of them were typed here.
+    n_typed: usize,
     drawn: Drawn,
     standing: Option<Standing>,
+    dragged: Option<Dragged>,
 }
 
 impl Shell {
@@ -179,19 +196,12 @@ impl Shell {
         look: Look,
         keymap: Keymap,
     ) -> Self {
-        let arrangement = Arrangement {
-            focus: PaneId::Queues,
-            is_zoomed: false,
-            shared: PaneId::Matrix,
-            beside: PaneId::Cycle,
-            has_strip: false,
-            is_live: false,
-        };
+        let arrangement = Arrangement::START;
         let log = LogLines { now: view.scheduler.now, ..LogLines::default() };
         let world = World { view, changes: Changes::default(), log, now: Duration::ZERO, shown: Vec::new() };
         let mut shell = Self {
             panes,
-            focus: Focus { arrangement, came_from: None, filters: Default::default() },
+            focus: Focus { arrangement, jumps: Jumps::default(), filters: Default::default() },
             overlays: Vec::new(),
             keys: Keys { keymap, pending: Vec::new(), since: Duration::ZERO },
             selected: None,
@@ -199,8 +209,10 @@ impl Shell {
             look,
             notice: None,
             history: Vec::new(),
+            n_typed: 0,
             drawn: Drawn::default(),
             standing: None,
+            dragged: None,
         };
         shell.follow_selection();
         shell
@@ -311,19 +323,31 @@ impl Shell {
         let at = |places: &[(PaneId, Rect)]| places.iter().find(|(_, area)| area.contains(position)).copied();
         if !self.overlays.is_empty() {
             return match deed {
-                MouseDeed::Click | MouseDeed::ScrollLeft | MouseDeed::ScrollRight => Vec::new(),
+                MouseDeed::Click
+                | MouseDeed::Drag
+                | MouseDeed::Release
+                | MouseDeed::ScrollLeft
+                | MouseDeed::ScrollRight => Vec::new(),
                 MouseDeed::ScrollUp => self.dispatch_any(&[Action::HistoryPrevious, Action::SelectPrevious]),
                 MouseDeed::ScrollDown => self.dispatch_any(&[Action::HistoryNext, Action::SelectNext]),
             };
         }
         let action = match deed {
             MouseDeed::Click => {
-                if let Some((id, _)) = at(&self.drawn.tabs).or_else(|| at(&self.drawn.frames)) {
-                    self.focus_on(id);
+                let tab = at(&self.drawn.tabs);
+                if tab.is_none() && self.take_border(x, y) {
+                    return Vec::new();
+                }
+                if let Some((id, _)) = tab.or_else(|| at(&self.drawn.frames)) {
+                    self.go_to_pane(id);
                 }
                 let Some((id, _)) = at(&self.drawn.insides) else { return Vec::new() };
                 let outcome = self.ask_pane(id, |pane, cx| pane.hit(position, cx));
                 return self.after(outcome).unwrap_or_default();
+            }
+            MouseDeed::Drag | MouseDeed::Release => {
+                self.drag_border(x, y, deed == MouseDeed::Release);
+                return Vec::new();
             }
             MouseDeed::ScrollUp => Action::SelectPrevious,
             MouseDeed::ScrollDown => Action::SelectNext,
@@ -478,12 +502,9 @@ impl Shell {
     fn request(&mut self, request: Request) -> Vec<Effect> {
         match request {
             Request::Session(command) => return vec![Effect::Session(command)],
-            Request::Focus(id) => self.focus_on(id),
+            Request::Focus(id) => self.go_to_pane(id),
             Request::Select(subject) => self.selected = Some(subject),
-            Request::OpenDetails(subject) => {
-                self.focus_on(PaneId::Details);
-                self.selected = Some(subject);
-            }
+            Request::OpenDetails(subject) => self.open_details(subject),
             Request::Notice(level, sentence) => self.notify(level, sentence),
             Request::Copy(copied) => return self.copy(copied),
             Request::Action(action) => return self.perform(action),
@@ -503,6 +524,14 @@ impl Shell {
                 self.overlays.pop();
                 return vec![Effect::Session(command)];
             }
+            OverlayOutcome::Type(line) => {
+                self.overlays.pop();
+                self.open_palette(&line);
+            }
+            OverlayOutcome::GoTo(subject) => {
+                self.overlays.pop();
+                self.go_to(subject);
+            }
             OverlayOutcome::Tell(command) => return vec![Effect::Session(command)],
             OverlayOutcome::Filter(filter) => self.set_filter(filter),
             OverlayOutcome::Pane(action) => {
@@ -518,6 +547,7 @@ impl Shell {
         let line = line.trim();
         if self.history.last().is_none_or(|last| last != line) {
             self.history.push(line.to_owned());
+            self.n_typed += 1;
             if self.history.len() > HISTORY {
                 self.history.remove(0);
             }
@@ -538,6 +568,8 @@ impl Shell {
             Ok(Deed::ApplyFile(path)) => return vec![Effect::ApplyFile(path)],
             Ok(Deed::ConfigFile(path)) => return vec![Effect::ConfigFile(path)],
             Ok(Deed::Theme(name)) => self.use_theme(&name),
+            Ok(Deed::Layout(deed)) => return self.use_layout(deed),
+            Ok(Deed::Explain(word)) => self.explain(word),
             Err(text) if text.contains('\n') => {
                 self.overlays.push(Box::new(Message::new("not done".to_owned(), text)));
             }
@@ -594,34 +626,30 @@ impl Shell {
             Action::CopyName => return self.copy_name(),
             Action::FocusNext => self.focus_by(1),
             Action::FocusPrevious => self.focus_by(PaneId::of(self.world.view.live.is_some()).len() - 1),
-            Action::FocusQueues => self.focus_on(PaneId::Queues),
-            Action::FocusCycle => self.focus_on(PaneId::Cycle),
-            Action::FocusMatrix => self.focus_on(PaneId::Matrix),
-            Action::FocusWaiting => self.focus_on(PaneId::Waiting),
-            Action::FocusNodes => self.focus_on(PaneId::Nodes),
-            Action::FocusDetails => self.focus_on(PaneId::Details),
-            Action::FocusLog => self.focus_on(PaneId::Log),
+            Action::FocusQueues => self.go_to_pane(PaneId::Queues),
+            Action::FocusCycle => self.go_to_pane(PaneId::Cycle),
+            Action::FocusMatrix => self.go_to_pane(PaneId::Matrix),
+            Action::FocusWaiting => self.go_to_pane(PaneId::Waiting),
+            Action::FocusNodes => self.go_to_pane(PaneId::Nodes),
+            Action::FocusDetails => self.go_to_pane(PaneId::Details),
+            Action::FocusLog => self.go_to_pane(PaneId::Log),
             // What no pane goes into is looked at in the details.
-            Action::Open if self.selected.is_some() => self.focus_on(PaneId::Details),
+            Action::Open if self.selected.is_some() => self.go_to_pane(PaneId::Details),
             Action::Zoom => self.focus.arrangement.is_zoomed = !self.focus.arrangement.is_zoomed,
             Action::StartFilter => {
                 let current = self.focus.filters[self.focused().index()].as_deref();
                 self.overlays.push(Box::new(Filter::new(current)));
             }
-            Action::OpenPalette => {
-                let pane_contexts = self.pane_contexts();
-                let palette = Palette::new(&self.overlay_cx(&pane_contexts));
-                self.overlays.push(Box::new(palette));
-            }
+            Action::OpenPalette => self.open_palette(""),
             Action::OpenHelp => self.overlays.push(Box::new(Help::default())),
-            Action::Back => self.back(),
+            Action::Back => return self.back(),
             Action::ThemeDark => self.use_theme("dark"),
             Action::ThemeLight => self.use_theme("light"),
             Action::NextTheme => self.use_next_theme(),
             Action::Redraw => return vec![Effect::Redraw],
             Action::Suspend => return vec![Effect::Suspend],
             Action::Quit => return vec![Effect::Quit],
-            _ => return self.perform_known(action),
+            _ => return self.perform_moving(action),
         }
         Vec::new()
     }
@@ -669,33 +697,13 @@ impl Shell {
     fn focus_by(&mut self, steps: usize) {
         let all = PaneId::of(self.world.view.live.is_some());
         let next = (self.focused().index() + steps) % all.len();
-        self.focus_on(all[next]);
+        self.go_to_pane(all[next]);
     }
 
     fn focus_on(&mut self, id: PaneId) {
-        let old = self.focused();
-        if id == old {
-            return;
-        }
-        self.focus.came_from = (id == PaneId::Details).then_some(old);
-        let arrangement = &mut self.focus.arrangement;
-        arrangement.focus = id;
-        if SHARED.contains(&id) {
-            arrangement.shared = id;
-        }
-        if id != PaneId::Queues {
-            arrangement.beside = id;
-        }
-        self.follow_selection();
-    }
-
-    fn back(&mut self) {
-        if self.focus.filters[self.focused().index()].is_some() {
-            self.set_filter(None);
-        } else if self.focus.arrangement.is_zoomed {
-            self.focus.arrangement.is_zoomed = false;
-        } else if let Some(id) = self.focus.came_from.take() {
-            self.focus_on(id);
+        if id != self.focused() {
+            self.focus.arrangement.focus_on(id);
+            self.follow_selection();
         }
     }
 

@@ -3,6 +3,7 @@
 mod config;
 mod dump;
 mod export;
+mod gallery;
 mod help;
 mod input;
 mod output;

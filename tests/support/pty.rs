@@ -44,12 +44,13 @@ impl Stage {
 
     /// Another program.
     pub fn of(program: &Path, args: &[&str]) -> Self {
-        // What a person has set up for themselves is none of a test.
+        // What a person has set up for themselves is none of a test, and nothing is remembered from one to the next.
         let env = [
             ("TERM", "xterm-256color"),
             ("LANG", "C.UTF-8"),
             ("PS1", "$ "),
             ("SCHEDSCOPE_SETTINGS", "/nonexistent"),
+            ("XDG_STATE_HOME", "/dev/null"),
         ];
         Self {
             program: program.to_owned(),
@@ -581,6 +582,11 @@ pub fn is_running(pid: u32) -> bool {
 /// The letter for what a process does: R runs, S sleeps, T is stopped, Z has ended.
 pub fn state(pid: u32) -> Option<char> {
     stat_fields(pid)?.first()?.chars().next()
+}
+
+/// The process that started it.
+pub fn parent(pid: u32) -> Option<u32> {
+    stat_fields(pid)?.get(1)?.parse().ok()
 }
 
 /// Time on a processor so far, in clock ticks.

@@ -19,7 +19,7 @@ const PAYLOADS: [&str; 8] = [
 ];
 
 /// A cluster in which every word that can be one of them is one.
-fn manifest() -> String {
+pub fn manifest() -> String {
     let mut text = String::new();
     for (i, payload) in PAYLOADS.iter().enumerate() {
         text.push_str(&format!(

@@ -4,7 +4,7 @@
 
 mod colours;
 mod ends;
-mod hostile;
+pub mod hostile;
 mod idle;
 mod input;
 mod panics;
@@ -13,4 +13,5 @@ mod replay;
 mod settings;
 mod sizes;
 mod steps;
+mod stories;
 mod suspend;

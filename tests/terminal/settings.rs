@@ -103,3 +103,36 @@ fn the_command_line_wins_over_the_file() {
     dark.wait_console();
     assert!(String::from_utf8_lossy(&dark.bytes()).contains("48;2;18;21;28"), "the dark ground");
 }
+
+#[test]
+fn command_lines_are_remembered_for_their_owner_unless_that_is_not_wanted() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let state = tempfile::tempdir().unwrap();
+    let file = state.path().join("schedscope/history");
+    let start = |folder: &TempDir| {
+        let path = folder.path().display().to_string();
+        let terminal = Stage::new(&["--settings", &path])
+            .env("XDG_STATE_HOME", &state.path().display().to_string())
+            .start();
+        terminal.wait_console();
+        terminal
+    };
+    let (wanted, unwanted) = (settings(&[]), settings(&[("settings.toml", "history = false\n")]));
+    let mut off = start(&unwanted);
+    off.send(":speed 7\r").wait_text("×7");
+    off.send("q");
+    assert_eq!(off.wait_exit(), 0);
+    assert!(!file.exists());
+    let mut on = start(&wanted);
+    on.send(":speed 60\r").wait_text("×60");
+    on.send("q");
+    assert_eq!(on.wait_exit(), 0);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "speed 60\n");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let mut again = start(&wanted);
+    again.send(":\x1b[A").wait_text("speed 60");
+    again.send("\r").wait_text("×60");
+    again.send("q");
+    assert_eq!(again.wait_exit(), 0);
+}

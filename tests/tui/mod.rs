@@ -2,8 +2,10 @@
 
 mod bytes;
 pub mod console;
+mod drawing;
 pub mod fixture;
 mod harness;
+mod moving;
 mod overlays;
 mod panes;
 mod stories;

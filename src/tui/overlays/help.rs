@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use crate::driver::breakpoints::expr::Field;
+use crate::explain::glossary;
 use crate::tui::action::{Action, Context};
 use crate::tui::commands::COMMANDS;
 use crate::tui::keymap::Binding;
@@ -13,11 +14,14 @@ use crate::tui::panes::PaneId;
 use crate::tui::theme::Role;
 use crate::tui::widgets::line_editor::LineEditor;
 use crate::tui::widgets::text;
+use crate::tui::words;
 
 use super::{Overlay, OverlayCx, OverlayOutcome, boxed};
 
 const WIDTH: u16 = 92;
 const KEYS_WIDTH: u16 = 18;
+/// How many words are explained at once.
+const N_WORDS: usize = 3;
 
 /// The help.
 #[derive(Default)]
@@ -29,16 +33,19 @@ pub struct Help {
 }
 
 /// A line of it.
+#[derive(Default)]
 struct HelpLine {
     keys: String,
     text: String,
     is_heading: bool,
+    /// Whether it is a line of a sentence, over the whole width.
+    is_prose: bool,
 }
 
 impl Help {
-    fn lines(&self, cx: &OverlayCx<'_>) -> Vec<HelpLine> {
+    fn lines(&self, width: usize, cx: &OverlayCx<'_>) -> Vec<HelpLine> {
         let wanted = self.filter.text().trim().to_lowercase();
-        let mut lines: Vec<HelpLine> = Vec::new();
+        let mut lines = words(&wanted, width, cx);
         let mut section = |title: String, entries: Vec<(String, String)>| {
             let entries: Vec<_> = entries
                 .into_iter()
@@ -50,10 +57,14 @@ impl Help {
                 return;
             }
             if !lines.is_empty() {
-                lines.push(HelpLine { keys: String::new(), text: String::new(), is_heading: false });
+                lines.push(HelpLine::default());
             }
-            lines.push(HelpLine { keys: title, text: String::new(), is_heading: true });
-            lines.extend(entries.into_iter().map(|(keys, text)| HelpLine { keys, text, is_heading: false }));
+            lines.push(HelpLine { keys: title, is_heading: true, ..HelpLine::default() });
+            lines.extend(entries.into_iter().map(|(keys, text)| HelpLine {
+                keys,
+                text,
+                ..HelpLine::default()
+            }));
         };
         let active = cx.keymap.active(cx.pane_contexts);
         for context in cx.pane_contexts {
@@ -75,6 +86,29 @@ impl Help {
         }
         lines
     }
+}
+
+/// What the words mean that the selected thing is about, or those that are looked for.
+fn words(wanted: &str, width: usize, cx: &OverlayCx<'_>) -> Vec<HelpLine> {
+    let found: Vec<(String, String)> = if wanted.is_empty() {
+        words::of_subject(&cx.view.scheduler, cx.selected).into_iter().take(N_WORDS).collect()
+    } else {
+        let entries = glossary::ENTRIES.iter();
+        let is_like = |entry: &&glossary::Entry| entry.word.to_lowercase().contains(wanted);
+        entries.filter(is_like).map(|entry| (entry.word.to_owned(), entry.body())).collect()
+    };
+    let mut lines = Vec::new();
+    for (word, body) in found {
+        if !lines.is_empty() {
+            lines.push(HelpLine::default());
+        }
+        lines.push(HelpLine { keys: word, is_heading: true, ..HelpLine::default() });
+        let paragraphs = body.split('\n').filter(|paragraph| !paragraph.is_empty());
+        for line in paragraphs.flat_map(|paragraph| text::wrap(paragraph, width.saturating_sub(1))) {
+            lines.push(HelpLine { text: line, is_prose: true, ..HelpLine::default() });
+        }
+    }
+    lines
 }
 
 /// What a condition can be made of.
@@ -182,7 +216,7 @@ impl Overlay for Help {
         self.filter.render(field, buf, cx.theme, cx.glyphs);
 
         let body = Rect { y: inner.y + 3, height: inner.height - 3, ..inner };
-        let lines = self.lines(cx);
+        let lines = self.lines(usize::from(body.width), cx);
         self.height = usize::from(body.height);
         self.n_lines = lines.len();
         self.offset = self.offset.min(self.n_lines.saturating_sub(self.height));
@@ -190,6 +224,11 @@ impl Overlay for Help {
         for (line, y) in lines.iter().skip(self.offset).zip(body.y..body.bottom()) {
             if line.is_heading {
                 text::put(buf, body.x, y, body.width, &line.keys, style(Role::Heading), cx.glyphs);
+                continue;
+            }
+            if line.is_prose {
+                let room = body.width.saturating_sub(1);
+                text::put(buf, body.x + 1, y, room, &line.text, style(Role::Text), cx.glyphs);
                 continue;
             }
             let end = text::put(

@@ -25,6 +25,7 @@ pub mod breaks;
 pub mod compare;
 pub mod confirm;
 pub mod filter;
+pub mod finder;
 pub mod help;
 pub mod input;
 pub mod message;
@@ -67,6 +68,10 @@ pub enum OverlayOutcome {
     Command(String),
     /// It is done, and the session is to be told something.
     Session(SessionCommand),
+    /// It is done, and a command line is to be finished.
+    Type(String),
+    /// It is done, and a thing is to be gone to.
+    GoTo(Subject),
     /// The session is to be told something; the overlay stays.
     Tell(SessionCommand),
     /// The focused pane shows only what matches, or everything; the overlay stays.

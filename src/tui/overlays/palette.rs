@@ -26,10 +26,10 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// With nothing typed.
-    pub fn new(cx: &OverlayCx<'_>) -> Self {
-        let mut palette =
-            Self { editor: LineEditor::default(), candidates: Vec::new(), chosen: 0, offset: 0, back: 0 };
+    /// With something typed, or nothing.
+    pub fn new(typed: &str, cx: &OverlayCx<'_>) -> Self {
+        let editor = LineEditor::new(typed);
+        let mut palette = Self { editor, candidates: Vec::new(), chosen: 0, offset: 0, back: 0 };
         palette.refresh(cx);
         palette
     }

@@ -329,7 +329,8 @@ impl Pane for AgreementPane {
         }
         let area = Rect { y: area.y + head, height: area.height - head, ..area };
         if entries.is_empty() {
-            let why = if self.find.is_on() { "No row matches." } else { mode.why_empty() };
+            let why =
+                if self.find.is_on() { "No row matches: esc clears the filter." } else { mode.why_empty() };
             frame::empty(area, buf, why, cx);
             return;
         }

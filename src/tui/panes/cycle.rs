@@ -237,7 +237,12 @@ impl Pane for CyclePane {
         let drawer = TreeDrawer { trace, find: &self.find, width: usize::from(self.area.width), cx };
         let items = drawer.items();
         if items.is_empty() && self.find.is_on() {
-            frame::empty(self.area, buf, "No phase or plugin of this attempt matches the filter.", cx);
+            frame::empty(
+                self.area,
+                buf,
+                "No phase or plugin of this attempt matches: esc clears the filter.",
+                cx,
+            );
             return;
         }
         // The identifiers of siblings differ by construction.

@@ -217,7 +217,7 @@ impl Pane for InformersPane {
         let rows = self.rows(live);
         self.cursor.sync(rows.len(), |index| key_at(&rows, index));
         if rows.is_empty() {
-            frame::empty(area, buf, "No kind matches.", cx);
+            frame::empty(area, buf, "No kind matches: esc clears the filter.", cx);
             return;
         }
         let lines = self

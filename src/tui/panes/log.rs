@@ -317,7 +317,7 @@ impl Pane for LogPane {
 
 const fn why_empty(mode: Mode, is_filtered: bool) -> &'static str {
     if is_filtered {
-        return "No line matches.";
+        return "No line matches: esc clears the filter.";
     }
     match mode {
         Mode::All => "Nothing has happened yet.",

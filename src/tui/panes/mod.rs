@@ -330,6 +330,12 @@ pub trait Pane {
     /// Shows only what matches the text (no matter the case), or everything again.
     fn set_filter(&mut self, filter: Option<&str>);
 
+    /// Selects the subject if it has a row for it. False if it has none.
+    fn reveal(&mut self, subject: &Subject, cx: &Cx<'_>) -> bool {
+        let _ = (subject, cx);
+        false
+    }
+
     /// What is selected in it; absent in a pane that follows the selection of others.
     fn selected(&self, cx: &Cx<'_>) -> Option<Subject>;
 }

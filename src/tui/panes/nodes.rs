@@ -65,7 +65,6 @@ struct Zone {
 struct Model {
     rows: Vec<NodeRow>,
     name_width: usize,
-    has_zones: bool,
 }
 
 /// The nodes pane.
@@ -154,7 +153,7 @@ impl Model {
             }
         }
         let names = view.nodes.iter().map(|node| text::width(&text::clean(node.name())));
-        Self { rows, name_width: names.max().unwrap_or_default(), has_zones }
+        Self { rows, name_width: names.max().unwrap_or_default() }
     }
 
     fn key(&self, index: usize, view: &View) -> RowKey {
@@ -273,7 +272,7 @@ impl Pane for NodesPane {
         let Some((view, look, model)) = &self.cache else { return };
         if model.rows.is_empty() {
             let why = if look.find.is_on() {
-                "No node matches."
+                "No node matches: esc clears the filter."
             } else {
                 &format!(
                     "There are no nodes: no pod can be scheduled. Press {} and name a file that has some.",
@@ -313,6 +312,13 @@ impl Pane for NodesPane {
 
     fn set_filter(&mut self, filter: Option<&str>) {
         self.look.find.set(filter);
+    }
+
+    fn reveal(&mut self, subject: &Subject, cx: &Cx<'_>) -> bool {
+        let Some(node) = subject.node() else { return false };
+        self.sync(cx);
+        let Some((view, _, model)) = &self.cache else { return false };
+        self.cursor.select_key(&RowKey::Node(node.clone()), |index| model.key(index, view))
     }
 
     fn selected(&self, _cx: &Cx<'_>) -> Option<Subject> {
@@ -363,7 +369,7 @@ const MEMORY_AMOUNTS: u16 = 13;
 
 impl Shape {
     fn of(width: u16, model: &Model, look: &Look) -> Self {
-        let indent = if model.has_zones && !look.is_flat { 2 } else { 0 };
+        let indent = if look.is_flat { 0 } else { 2 };
         let longest = u16::try_from(model.name_width).unwrap_or(u16::MAX).saturating_add(indent);
         let (gauge, has_pods, has_rest) = match width {
             0..36 => (Gauge::Percent, false, false),

@@ -313,6 +313,13 @@ impl Pane for QueuesPane {
         self.find.set(filter);
     }
 
+    fn reveal(&mut self, subject: &Subject, cx: &Cx<'_>) -> bool {
+        let Some(pod) = subject.pod() else { return false };
+        let rows = Rows::new(cx, &self.find);
+        self.sync(&rows);
+        self.cursor.select_key(pod, |index| rows.key_at(index))
+    }
+
     fn selected(&self, _cx: &Cx<'_>) -> Option<Subject> {
         self.cursor.key().cloned().map(Subject::Pod)
     }

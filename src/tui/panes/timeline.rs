@@ -400,7 +400,9 @@ impl Pane for TimelinePane {
             return;
         }
         if cx.view.known.timeline.n == 0 {
-            frame::empty(area, buf, "Nothing has happened yet: the first step begins the past.", cx);
+            let step = cx.key(Action::StepCycle);
+            let why = format!("Nothing has happened yet: the first step ({step}) begins the past.");
+            frame::empty(area, buf, &why, cx);
             return;
         }
         self.draw_strip(self.strip, buf, cx);

@@ -215,7 +215,7 @@ impl Pane for WaitingPane {
         let area = self.render_assumptions(area, buf, entries.len(), cx);
         if entries.is_empty() {
             let why = if self.find.is_on() {
-                "No pod here matches."
+                "No pod here matches: esc clears the filter."
             } else {
                 "No pod waits at Permit, and none is being bound."
             };

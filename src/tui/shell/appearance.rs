@@ -12,7 +12,25 @@ impl Shell {
     /// Takes over what files say now. A theme that was chosen in the console stays, unless the files name another one
     /// than before.
     pub fn set_appearance(&mut self, appearance: Appearance) {
-        let Appearance { theme, themes, keymap, is_ascii, is_motion_reduced, warnings, .. } = appearance;
+        let Appearance {
+            theme,
+            themes,
+            keymap,
+            is_ascii,
+            is_motion_reduced,
+            layout,
+            own_layout,
+            warnings,
+            ..
+        } = appearance;
+        self.look.own_layout = own_layout;
+        let layout_name = layout.as_ref().map(|(name, _)| name.clone());
+        if layout_name != self.look.settings_layout {
+            self.look.settings_layout = layout_name;
+            if let Some((_, layout)) = layout {
+                self.take_layout(layout);
+            }
+        }
         let has_new_name = self.look.settings_theme.as_deref() != Some(theme.name());
         let chosen = self.look.theme.name().to_owned();
         self.look.settings_theme = Some(theme.name().to_owned());

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::chrome::{self, ChromeCx, Footer};
-use crate::tui::layout::{self, Layout, SHARED};
+use crate::tui::layout::{self, Layout, Place, SHARED};
 use crate::tui::overlays::which_key;
 use crate::tui::panes::PaneId;
 use crate::tui::theme::Role;
@@ -37,6 +37,9 @@ impl Shell {
                 let footer = Rect { y: footer.y + n_watch_lines, ..footer };
                 self.draw_live_lines(Rect { height: n_live_lines, ..footer }, buf);
                 let footer = Rect { y: footer.y + n_live_lines, ..footer };
+                let places = panes;
+                let panes: Vec<(PaneId, Rect)> =
+                    places.iter().map(|Place { pane, area, .. }| (*pane, *area)).collect();
                 self.world.shown.extend(panes.iter().map(|(id, _)| *id));
                 chrome::status_bar(status, buf, self.world.log.n_dropped, &self.chrome_cx());
                 // The strip has a place of its own.
@@ -53,6 +56,7 @@ impl Shell {
                 }
                 self.draw_footer(footer, buf);
                 self.drawn.frames = panes;
+                self.drawn.places = places;
                 self.draw_overlays(screen, buf);
             }
         }

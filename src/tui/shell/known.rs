@@ -12,7 +12,7 @@ impl Shell {
     pub(super) fn perform_known(&mut self, action: Action) -> Vec<Effect> {
         let seek = |to| vec![Effect::Session(SessionCommand::Seek(to))];
         match action {
-            Action::FocusTimeline => self.focus_on(PaneId::Timeline),
+            Action::FocusTimeline => self.go_to_pane(PaneId::Timeline),
             Action::NextMarker => return seek(SeekTo::Next(Wanted::Mark)),
             Action::PreviousMarker => return seek(SeekTo::Previous(Wanted::Mark)),
             Action::NextFailure => return seek(SeekTo::Next(Wanted::Failure)),

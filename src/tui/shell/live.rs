@@ -38,15 +38,15 @@ impl Shell {
             return Vec::new();
         };
         match action {
-            Action::FocusAgreement => self.focus_on(PaneId::Agreement),
-            Action::FocusKinds => self.focus_on(PaneId::Informers),
+            Action::FocusAgreement => self.go_to_pane(PaneId::Agreement),
+            Action::FocusKinds => self.go_to_pane(PaneId::Informers),
             Action::Arm => return self.carry_out(if self.may_write() { "disarm" } else { "arm" }),
             Action::ToggleConfirming => return tell(LiveCommand::SetConfirming(!live.is_confirming)),
             Action::AnswerBinds if live.to_confirm.is_empty() => {
                 self.notify(NoticeLevel::Info, "No bind waits for a person.".to_owned());
             }
             Action::AnswerBinds => {
-                self.focus_on(PaneId::Matrix);
+                self.go_to_pane(PaneId::Matrix);
                 self.overlays.push(Box::new(AskBind::default()));
             }
             _ => {}

@@ -4,6 +4,7 @@
 
 mod attempt;
 mod devices;
+mod links;
 mod objects;
 mod page;
 mod pod;
@@ -12,9 +13,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
+use self::links::{Link, links, marked};
 use self::page::Page;
 use super::find::Find;
-use super::{CellKind, Cx, Outcome, Pane, PaneId, Subject};
+use super::{CellKind, Cx, Outcome, Pane, PaneId, Request, Subject};
+use crate::driver::session::NoticeLevel;
 use crate::tui::action::{Action, Context};
 use crate::tui::theme::Role;
 use crate::tui::widgets::{frame, text};
@@ -31,6 +34,9 @@ pub struct DetailsPane {
     /// Whether the object is shown as YAML.
     is_yaml: bool,
     n_lines: usize,
+    /// The names on the page that can be gone to, and which of them is selected.
+    links: Vec<Link>,
+    link: Option<usize>,
     area: Rect,
 }
 
@@ -47,6 +53,43 @@ impl DetailsPane {
     /// Where the page can be scrolled to at most.
     fn last_offset(&self) -> usize {
         self.n_lines.saturating_sub(usize::from(self.area.height))
+    }
+
+    /// Selects the next name or the one before: from the selected one if that is visible, else from what is.
+    fn move_link(&mut self, is_next: bool) {
+        let height = usize::from(self.area.height).max(1);
+        let visible = self.offset..self.offset + height;
+        let from =
+            self.link.filter(|at| self.links.get(*at).is_some_and(|link| visible.contains(&link.line)));
+        let is_below = |link: &Link| link.line >= visible.start;
+        self.link = match (from, is_next) {
+            (Some(at), true) => Some((at + 1).min(self.links.len().saturating_sub(1))),
+            (Some(at), false) => Some(at.saturating_sub(1)),
+            (None, true) => self.links.iter().position(is_below).or(self.links.len().checked_sub(1)),
+            (None, false) => {
+                let last = self.links.iter().rposition(|link| link.line < visible.end);
+                last.or((!self.links.is_empty()).then_some(0))
+            }
+        };
+        if let Some(link) = self.link.and_then(|at| self.links.get(at)) {
+            self.offset = self.offset.min(link.line).max((link.line + 1).saturating_sub(height));
+        }
+    }
+
+    /// Goes to the selected name.
+    fn follow_link(&mut self, cx: &Cx<'_>) -> Outcome {
+        if let Some(link) = self.link.and_then(|at| self.links.get(at)) {
+            self.pinned = None;
+            return Outcome::Request(Request::OpenDetails(link.to.clone()));
+        }
+        let sentence = if self.links.is_empty() {
+            "No name here can be gone to.".to_owned()
+        } else {
+            let keys = cx.keymap.keys_for(Action::NextLink, &[Context::Details]);
+            let key = keys.into_iter().next().unwrap_or_else(|| ":next-link".to_owned());
+            format!("No name is selected: {key} selects the next one, and enter goes there.")
+        };
+        Outcome::Request(Request::Notice(NoticeLevel::Info, sentence))
     }
 }
 
@@ -90,6 +133,11 @@ impl Pane for DetailsPane {
                 self.is_yaml = !self.is_yaml;
                 0
             }
+            Action::NextLink | Action::PreviousLink => {
+                self.move_link(action == Action::NextLink);
+                return Outcome::Changed;
+            }
+            Action::Open => return self.follow_link(cx),
             Action::ToggleFollow => {
                 self.pinned = match self.pinned {
                     Some(_) => None,
@@ -110,9 +158,11 @@ impl Pane for DetailsPane {
         let subject = self.subject(cx).cloned();
         if self.shown != subject {
             self.offset = 0;
+            self.link = None;
             self.shown.clone_from(&subject);
         }
         let Some(subject) = subject else {
+            self.links.clear();
             let why = "Nothing is selected: select a pod, a node or a cell, and all about it stands here.";
             frame::empty(self.area, buf, why, cx);
             return;
@@ -124,19 +174,30 @@ impl Pane for DetailsPane {
         let page = if self.is_yaml { objects::yaml(&subject, cx) } else { page_of(&subject, cx) };
         let lines = page.lines(width, &self.find, cx);
         self.n_lines = lines.len();
+        self.links = if cx.focused && !self.is_yaml { links(&lines, &subject, cx) } else { Vec::new() };
+        self.link = self.link.filter(|at| *at < self.links.len());
         self.offset = self.offset.min(self.last_offset());
         if lines.is_empty() {
-            frame::empty(self.area, buf, "No line matches.", cx);
+            frame::empty(self.area, buf, "No line matches: esc clears the filter.", cx);
             return;
         }
-        for (line, y) in lines.iter().skip(self.offset).zip(self.area.y..self.area.bottom()) {
+        let link = self.link.and_then(|at| self.links.get(at));
+        for ((at, line), y) in lines.iter().enumerate().skip(self.offset).zip(self.area.y..self.area.bottom())
+        {
+            let marked = link.filter(|link| link.line == at).map(|link| marked(line, link, cx));
+            let line = marked.as_ref().unwrap_or(line);
             text::put_line(buf, self.area.x + 1, y, self.area.width.saturating_sub(2), line, cx.glyphs);
         }
         frame::scrollbar(self.area, buf, self.offset, self.n_lines, cx);
     }
 
-    fn hit(&mut self, _position: Position, _cx: &Cx<'_>) -> Outcome {
-        Outcome::Ignored
+    fn hit(&mut self, position: Position, _cx: &Cx<'_>) -> Outcome {
+        let line = self.offset + usize::from(position.y.saturating_sub(self.area.y));
+        let on_line = self.links.iter().position(|link| link.line == line);
+        if on_line.is_some() {
+            self.link = on_line;
+        }
+        Outcome::Changed
     }
 
     fn set_filter(&mut self, filter: Option<&str>) {
