@@ -232,7 +232,7 @@ enum Each {
 }
 
 fn scenes() -> Vec<Scene> {
-    const DOWN: Each = Each::Keys(&["j", "j", "pagedown", "j", "k"]);
+    const DOWN: Each = Each::Keys(&["j", "j", "pgdn", "j", "k"]);
     let scene = |name: &str, keys, each| Scene { name: name.to_owned(), keys, each };
     let mut scenes = vec![
         scene("queues, still", "", Each::Nothing),
@@ -243,7 +243,7 @@ fn scenes() -> Vec<Scene> {
         scene("matrix, all rows, moving", "3 }", DOWN),
         scene("matrix, filtered, moving", "3 / z o n e : z o n e - 3 enter", DOWN),
         scene("matrix, columns", "3", Each::Keys(&["right", "right", "left"])),
-        scene("matrix, sorting", "3", Each::Keys(&["S", "R"])),
+        scene("matrix, sorting", "3", Each::Keys(&["S", "|", "I"])),
         scene("matrix verdicts, moving", "3 m m m }", DOWN),
         scene("matrix verdicts, newer views", "3 m m m", Each::View),
         scene("nodes, newer views", "5", Each::View),
