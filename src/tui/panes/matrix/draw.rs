@@ -121,7 +121,7 @@ impl Drawer<'_> {
         selected: Option<usize>,
         first: usize,
     ) -> Geometry {
-        let widest = u16::try_from(self.facts.name_width(self.look.kind)).unwrap_or(u16::MAX);
+        let widest = u16::try_from(self.facts.name_width(self.trace, self.look.kind)).unwrap_or(u16::MAX);
         let name_width = widest.max(4).min((area.width / 3).max(8)).min(area.width.saturating_sub(GUTTER));
         let start = area.x + GUTTER + name_width + 1;
         let room = area.right().saturating_sub(start);
@@ -159,11 +159,12 @@ impl Drawer<'_> {
         let has_tail = room >= for_both || needed + RULE + tail_width <= room;
         let for_columns = if has_tail { room - RULE - tail_width } else { room };
         let is_rearranged = self.deciding_first.unwrap_or(needed > for_columns + 1);
-        let order = match self.facts.deciding(self.look.kind) {
-            deciding if is_rearranged && deciding.len() == widths.len() => deciding.to_vec(),
-            _ => (0..widths.len()).collect(),
+        let order = match is_rearranged {
+            true => self.facts.deciding(self.trace, self.look.kind).to_vec(),
+            false => (0..widths.len()).collect(),
         };
-        let in_order: Vec<u16> = order.iter().map(|column| widths[*column]).collect();
+        let in_order: Vec<u16> =
+            order.iter().map(|column| widths.get(*column).copied().unwrap_or_default()).collect();
         let selected = selected.and_then(|selected| order.iter().position(|column| *column == selected));
         let first = first_visible(&in_order, for_columns, selected, first);
         let mut columns = Vec::new();
@@ -330,7 +331,7 @@ impl Drawer<'_> {
         if selection.host == *name {
             return (self.cx.glyphs.winner, self.style(Role::Winner));
         }
-        if selection.reason == SelectionReason::Tie && selection.ties.contains(name) {
+        if selection.reason == SelectionReason::Tie && selection.ties.binary_search(name).is_ok() {
             return (self.cx.glyphs.tie, self.style(Role::Tie));
         }
         (" ", self.style(Role::Name))

@@ -1,6 +1,7 @@
 //! What an attempt comes to as a whole, counted once for an attempt and not for each frame.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use super::classes::Classes;
 use super::query::points;
@@ -20,14 +21,19 @@ pub(super) struct Facts {
     pub(super) best: Option<i64>,
     /// What sets the winner apart from the runner-up.
     pub(super) margins: Vec<(&'static str, i64)>,
-    /// The widest name of a node, for verdicts and for scores.
-    widths: [usize; 2],
-    /// The columns with those that decide first, for verdicts and for scores.
-    deciding: [Vec<usize>; 2],
-    /// Which nodes fared the same, for verdicts and for scores.
-    classes: [Classes; 2],
-    /// The places of the scored nodes.
-    pub(super) scored: BTreeMap<Str, usize>,
+    /// For verdicts and for scores, made when they are first asked for.
+    of_kind: [OfKind; 2],
+    scored: OnceLock<BTreeMap<Str, usize>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfKind {
+    /// The widest name of a node.
+    width: OnceLock<usize>,
+    /// The columns with those that decide first.
+    deciding: OnceLock<Vec<usize>>,
+    /// Which nodes fared the same.
+    classes: OnceLock<Classes>,
 }
 
 impl Facts {
@@ -39,41 +45,43 @@ impl Facts {
             .map(|(plugin, n, _)| (plugin, n))
             .collect();
         rejections.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-        let margins = explain::margins(trace);
-        let scored: BTreeMap<Str, usize> = trace
-            .score
-            .iter()
-            .flat_map(|score| score.nodes.iter().enumerate())
-            .map(|(index, name)| (name.clone(), index))
-            .collect();
         Self {
             n_feasible: trace.filter.as_ref().map_or(0, |filter| filter.n_feasible()),
             best: trace.score.as_ref().and_then(|score| score.scores.totals.iter().copied().max()),
-            widths: [
-                widest(trace.nodes().iter().map(|node| node.name())),
-                widest(trace.score.iter().flat_map(|score| &score.nodes)),
-            ],
-            deciding: [
-                deciding_filters(trace, &rejections),
-                trace.score.as_ref().map(|score| deciding_scores(score, &margins)).unwrap_or_default(),
-            ],
-            classes: [Classes::of_verdicts(trace), Classes::of_scores(trace)],
             rejections,
-            margins,
-            scored,
+            margins: explain::margins(trace),
+            ..Self::default()
         }
     }
 
-    pub(super) const fn name_width(&self, kind: CellKind) -> usize {
-        self.widths[kind as usize]
+    pub(super) fn name_width(&self, trace: &CycleTrace, kind: CellKind) -> usize {
+        *self.of_kind[kind as usize].width.get_or_init(|| match kind {
+            CellKind::Filter => widest(trace.nodes().iter().map(|node| node.name())),
+            CellKind::Score => widest(trace.score.iter().flat_map(|score| &score.nodes)),
+        })
     }
 
-    pub(super) const fn classes(&self, kind: CellKind) -> &Classes {
-        &self.classes[kind as usize]
+    pub(super) fn classes(&self, trace: &CycleTrace, kind: CellKind) -> &Classes {
+        self.of_kind[kind as usize].classes.get_or_init(|| match kind {
+            CellKind::Filter => Classes::of_verdicts(trace),
+            CellKind::Score => Classes::of_scores(trace),
+        })
     }
 
-    pub(super) fn deciding(&self, kind: CellKind) -> &[usize] {
-        &self.deciding[kind as usize]
+    pub(super) fn deciding(&self, trace: &CycleTrace, kind: CellKind) -> &[usize] {
+        self.of_kind[kind as usize].deciding.get_or_init(|| match (kind, &trace.score) {
+            (CellKind::Filter, _) => deciding_filters(trace, &self.rejections),
+            (CellKind::Score, Some(score)) => deciding_scores(score, &self.margins),
+            (CellKind::Score, None) => Vec::new(),
+        })
+    }
+
+    /// The places of the scored nodes.
+    pub(super) fn scored(&self, trace: &CycleTrace) -> &BTreeMap<Str, usize> {
+        self.scored.get_or_init(|| {
+            let nodes = trace.score.iter().flat_map(|score| score.nodes.iter().enumerate());
+            nodes.map(|(index, name)| (name.clone(), index)).collect()
+        })
     }
 }
 

@@ -246,7 +246,7 @@ impl MatrixPane {
     /// Folds or unfolds the class of the selected row.
     fn toggle_class(&mut self) {
         let (Some(index), Some(cache)) = (self.selected_index(), &self.cache) else { return };
-        let classes = cache.facts.classes(cache.look.kind);
+        let classes = cache.facts.classes(&cache.trace, cache.look.kind);
         if !classes.can_fold(index) {
             return;
         }

@@ -114,7 +114,7 @@ impl Model {
             .map(|i| (i + filter.start_index) % n_nodes)
             .filter(|index| {
                 let node = &nodes[*index];
-                let scored = look.query.is_on().then(|| facts.scored.get(node.name()).copied()).flatten();
+                let scored = look.query.is_on().then(|| facts.scored(trace).get(node.name()).copied()).flatten();
                 let verdict = Some(&verdicts[*index]);
                 asked.admits(Asked { name: node.name(), node: Some(node), verdict, scored })
             })
@@ -137,7 +137,7 @@ impl Model {
             }
         }
         let n_shown = shown.len();
-        Self { rows: rows(shown, look, facts), n_shown, n_nodes }
+        Self { rows: rows(shown, trace, look, facts), n_shown, n_nodes }
     }
 
     fn of_scores(trace: &CycleTrace, look: &Look, facts: &Facts) -> Self {
@@ -183,14 +183,14 @@ impl Model {
             }
         }
         let n_shown = shown.len();
-        Self { rows: rows(shown, look, facts), n_shown, n_nodes }
+        Self { rows: rows(shown, trace, look, facts), n_shown, n_nodes }
     }
 
     /// What a row is.
     pub(super) fn key(&self, index: usize, trace: &CycleTrace, kind: CellKind, facts: &Facts) -> RowKey {
         match self.rows.get(index) {
             Some(MatrixRow::Node(node)) => RowKey::Node(node_name(trace, kind, *node)),
-            Some(MatrixRow::Class { index, .. }) => RowKey::Class(facts.classes(kind).name_of(*index).to_owned()),
+            Some(MatrixRow::Class { index, .. }) => RowKey::Class(facts.classes(trace, kind).name_of(*index).to_owned()),
             None => RowKey::Node(Str::from("")),
         }
     }
@@ -241,9 +241,9 @@ pub(super) fn node_name(trace: &CycleTrace, kind: CellKind, index: usize) -> Str
     name.cloned().unwrap_or_else(|| Str::from(""))
 }
 
-fn rows(shown: Vec<usize>, look: &Look, facts: &Facts) -> Vec<MatrixRow> {
+fn rows(shown: Vec<usize>, trace: &CycleTrace, look: &Look, facts: &Facts) -> Vec<MatrixRow> {
     if look.folds || !look.turned.is_empty() {
-        folded(&shown, facts.classes(look.kind), look)
+        folded(&shown, facts.classes(trace, look.kind), look)
     } else {
         shown.into_iter().map(MatrixRow::Node).collect()
     }
