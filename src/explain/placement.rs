@@ -41,21 +41,28 @@ fn spread_lines(spread: &SpreadOnNode) -> Vec<String> {
         Some(domain) => format!("{fewest} (the fewest, in {domain})"),
         None => format!("{fewest} (only {n_domains} of at least {min_domains} domains)"),
     };
-    let mut lines =
-        vec![format!("{key}={domain}: {n_pods} matching{own} - {fewest} = {skew} {relation} maxSkew {max_skew}")];
+    let mut lines = vec![format!(
+        "{key}={domain}: {n_pods} matching{own} - {fewest} = {skew} {relation} maxSkew {max_skew}"
+    )];
     let told = spread.domains.iter().take(N_DOMAINS).map(|(domain, n)| format!("{domain} {n}"));
     let told: Vec<String> = told.collect();
     let n_more = spread.domains.len().saturating_sub(told.len());
     let more = if n_more > 0 { format!(", {n_more} more domains with some") } else { String::new() };
     let n_none = n_domains.saturating_sub(spread.domains.len());
     let none = if n_none > 0 { format!(", none in {n_none}") } else { String::new() };
-    lines.push(format!("matching pods in {}: {}{more}{none}", counted(*n_domains, "domain"), told.join(", ")));
+    lines.push(format!(
+        "matching pods in {}: {}{more}{none}",
+        counted(*n_domains, "domain"),
+        told.join(", ")
+    ));
     lines
 }
 
 /// Adds to InterPodAffinity's answer how many pods each of its rules finds in the node's domains.
 pub(super) fn affinity(trace: &CycleTrace, node: &NodeInfo, explanation: CellExplanation) -> CellExplanation {
-    let Some(found) = explain_affinity(&trace.filter_state, &trace.snapshot, node) else { return explanation };
+    let Some(found) = explain_affinity(&trace.filter_state, &trace.snapshot, node) else {
+        return explanation;
+    };
     if found.is_kept() != (explanation.code == Some(Code::Success)) {
         return explanation;
     }
@@ -132,7 +139,9 @@ pub(super) fn affinity_score(trace: &CycleTrace, node: &NodeInfo, raw: i64) -> O
         return None;
     }
     let lines = sums.iter().map(|pods| match &pods.domain {
-        Some(domain) => format!("{}={domain}: weights of matching terms add up to {:+}", pods.key, pods.number),
+        Some(domain) => {
+            format!("{}={domain}: weights of matching terms add up to {:+}", pods.key, pods.number)
+        }
         None => format!("{}: the node does not have that label: 0", pods.key),
     });
     let mut lines: Vec<String> = lines.collect();

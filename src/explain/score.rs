@@ -212,9 +212,8 @@ fn shares(pod: &PodInfo, node: &NodeInfo, assume_defaults: bool) -> Vec<Share> {
 }
 
 fn least_allocated(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &mut Lines) -> i64 {
-    let value = |share: &Share| {
-        scaled(share.allocatable.saturating_sub(share.with_pod).max(0), share.allocatable)
-    };
+    let value =
+        |share: &Share| scaled(share.allocatable.saturating_sub(share.with_pod).max(0), share.allocatable);
     mean_of_shares("least allocated", &shares(pod, node, true), lines, value, |share| {
         let shown = comparable(share.resource, &[share.allocatable, share.with_pod]);
         let [there, used] = shown.as_slice() else { return String::new() };
@@ -276,9 +275,8 @@ fn balanced_allocation(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, line
     let (with, without) = (balance(|share| share.with_pod), balance(|share| share.without_pod));
     let half = MAX_NODE_SCORE / 2;
     let value = half + (half + with - without) / 2;
-    lines.add(|| {
-        format!("with the pod: {}; 100 - half the distance = {with}", shown(|share| share.with_pod))
-    });
+    lines
+        .add(|| format!("with the pod: {}; 100 - half the distance = {with}", shown(|share| share.with_pod)));
     lines.add(|| {
         format!("without it: {}; 100 - half the distance = {without}", shown(|share| share.without_pod))
     });

@@ -213,7 +213,9 @@ impl ToWin {
             Self::Chosen => vec![String::from("Nothing: it was chosen.")],
             Self::Tie { n_nodes } => {
                 let n = counted(*n_nodes, "node");
-                vec![format!("Luck: {n} have the highest total, and chance chooses. One point more would do.")]
+                vec![format!(
+                    "Luck: {n} have the highest total, and chance chooses. One point more would do."
+                )]
             }
             Self::NotTried(why) => vec![why.clone()],
             Self::Rejected { plugin, reasons, sentence, not_asked } => {

@@ -243,7 +243,7 @@ fn scenes() -> Vec<Scene> {
         scene("matrix, all rows, moving", "3 }", DOWN),
         scene("matrix, filtered, moving", "3 / z o n e : z o n e - 3 enter", DOWN),
         scene("matrix, columns", "3", Each::Keys(&["right", "right", "left"])),
-        scene("matrix, sorting", "3", Each::Keys(&["S", "|", "I"])),
+        scene("matrix, sorting", "3", Each::Keys(&["S", "O", "I"])),
         scene("matrix verdicts, moving", "3 m m m }", DOWN),
         scene("matrix verdicts, newer views", "3 m m m", Each::View),
         scene("nodes, newer views", "5", Each::View),
@@ -305,7 +305,8 @@ fn main() {
     let mut n_slow = 0;
     for scene in scenes().iter().filter(|scene| wanted.is_none_or(|wanted| scene.name.contains(wanted))) {
         for size in [(120, 36), (200, 60)] {
-            let Measured { mut frame, mut terminal, mut bytes } = measure(scene, &views, size, scale.n_frames);
+            let Measured { mut frame, mut terminal, mut bytes } =
+                measure(scene, &views, size, scale.n_frames);
             let p99 = percentile(&mut frame, 99);
             n_slow += usize::from(p99 > TARGET);
             println!(

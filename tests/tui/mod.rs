@@ -4,6 +4,7 @@ mod bytes;
 pub mod console;
 pub mod fixture;
 mod harness;
+mod matrix;
 mod overlays;
 mod panes;
 mod stories;

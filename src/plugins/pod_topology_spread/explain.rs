@@ -60,11 +60,7 @@ pub struct SpreadScore {
 }
 
 /// How each `DoNotSchedule` constraint sees a node; `None` if the plugin was skipped.
-pub fn explain_spread(
-    state: &CycleState,
-    snapshot: &Snapshot,
-    node: &NodeInfo,
-) -> Option<Vec<SpreadOnNode>> {
+pub fn explain_spread(state: &CycleState, snapshot: &Snapshot, node: &NodeInfo) -> Option<Vec<SpreadOnNode>> {
     filtering::explain(state, snapshot, node)
 }
 

@@ -227,11 +227,7 @@ impl FilterPlugin for PodTopologySpread {
 }
 
 /// How each constraint sees a node of the snapshot.
-pub(super) fn explain(
-    state: &CycleState,
-    snapshot: &Snapshot,
-    node: &NodeInfo,
-) -> Option<Vec<SpreadOnNode>> {
+pub(super) fn explain(state: &CycleState, snapshot: &Snapshot, node: &NodeInfo) -> Option<Vec<SpreadOnNode>> {
     let counted = state.read::<PreFilterState>()?;
     let position = snapshot.position(node.name());
     let spreads = counted.constraints.iter().zip(&counted.spreads).map(|(constraint, spread)| {

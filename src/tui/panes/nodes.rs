@@ -221,9 +221,10 @@ impl Pane for NodesPane {
         let muted = cx.theme.style(Role::Muted);
         let nodes = &cx.view.scheduler.nodes;
         let find = &self.look.find;
-        let known = self.cache.as_ref().filter(|(known, look, _)| {
-            Arc::ptr_eq(known, &cx.view.scheduler) && look.find == *find
-        });
+        let known = self
+            .cache
+            .as_ref()
+            .filter(|(known, look, _)| Arc::ptr_eq(known, &cx.view.scheduler) && look.find == *find);
         let n_shown = match known {
             _ if !find.is_on() => nodes.len(),
             Some((.., model)) => model.n_shown,

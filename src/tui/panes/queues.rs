@@ -56,6 +56,8 @@ pub struct QueuesPane {
     /// The part of each section that is visible.
     windows: [Cursor<NamespacedName>; N_SECTIONS],
     layout: Layout,
+    /// The pod that was selected last and is in no section any more.
+    lost: Option<NamespacedName>,
     /// The rows that were made last, and from what.
     known: RefCell<Option<Known>>,
 }
@@ -95,8 +97,7 @@ impl<'v> Rows<'v> {
             return Self { view, shown: Arc::clone(&known.shown) };
         }
         let shown = Arc::new(Self::shown(view, has_pane, find));
-        let made =
-            Known { view: Arc::clone(view), find: find.clone(), has_pane, shown: Arc::clone(&shown) };
+        let made = Known { view: Arc::clone(view), find: find.clone(), has_pane, shown: Arc::clone(&shown) };
         known.replace(Some(made));
         Self { view, shown }
     }
@@ -183,17 +184,13 @@ impl<'v> Rows<'v> {
     fn find_in(&self, section: Section, key: &NamespacedName) -> Option<usize> {
         (0..self.len(section)).find(|local| {
             let metadata = self.pod(section, *local).map(|pod| &pod.metadata);
-            metadata.is_some_and(|metadata| {
-                metadata.name == key.name && metadata.namespace == key.namespace
-            })
+            metadata.is_some_and(|metadata| metadata.name == key.name && metadata.namespace == key.namespace)
         })
     }
 
     /// The place of a pod in all sections laid end to end.
     fn find(&self, key: &NamespacedName) -> Option<usize> {
-        Section::ALL
-            .into_iter()
-            .find_map(|section| Some(self.start(section) + self.find_in(section, key)?))
+        Section::ALL.into_iter().find_map(|section| Some(self.start(section) + self.find_in(section, key)?))
     }
 
     fn key_at(&self, index: usize) -> NamespacedName {
@@ -224,7 +221,11 @@ impl QueuesPane {
     }
 
     fn sync(&mut self, rows: &Rows<'_>) {
+        let before = self.cursor.key().cloned();
         self.cursor.sync_by(rows.total(), |index| rows.key_at(index), |key| rows.find(key));
+        if self.cursor.key() != before.as_ref() {
+            self.lost = before;
+        }
     }
 
     /// The first row of the next section that has one, or of the one before.
@@ -374,7 +375,12 @@ impl QueuesPane {
             return;
         }
         let window = &mut self.windows[section as usize];
-        window.sync_by(n_rows, |local| rows.key(section, local), |key| rows.find_in(section, key));
+        // What is in no section need not be looked for in this one.
+        let lost = self.lost.as_ref();
+        let find = |key: &NamespacedName| {
+            if lost == Some(key) { None } else { rows.find_in(section, key) }
+        };
+        window.sync_by(n_rows, |local| rows.key(section, local), find);
         if let Some(local) = selected {
             window.set_height(usize::from(area.height));
             window.select(local, |local| rows.key(section, local));

@@ -114,7 +114,8 @@ impl Model {
             .map(|i| (i + filter.start_index) % n_nodes)
             .filter(|index| {
                 let node = &nodes[*index];
-                let scored = look.query.is_on().then(|| facts.scored(trace).get(node.name()).copied()).flatten();
+                let scored =
+                    look.query.is_on().then(|| facts.scored(trace).get(node.name()).copied()).flatten();
                 let verdict = Some(&verdicts[*index]);
                 asked.admits(Asked { name: node.name(), node: Some(node), verdict, scored })
             })
@@ -172,7 +173,9 @@ impl Model {
             Order::Visit => {}
             Order::Name => sort(&mut shown, look, by_name),
             Order::Zone => {
-                sort(&mut shown, look, |a, b| zone(node(*a)).cmp(&zone(node(*b))).then_with(|| by_name(a, b)));
+                sort(&mut shown, look, |a, b| {
+                    zone(node(*a)).cmp(&zone(node(*b))).then_with(|| by_name(a, b))
+                });
             }
             Order::Best => sort(&mut shown, look, |a, b| total(b).cmp(&total(a))),
             Order::Column(plugin) => {
@@ -190,7 +193,9 @@ impl Model {
     pub(super) fn key(&self, index: usize, trace: &CycleTrace, kind: CellKind, facts: &Facts) -> RowKey {
         match self.rows.get(index) {
             Some(MatrixRow::Node(node)) => RowKey::Node(node_name(trace, kind, *node)),
-            Some(MatrixRow::Class { index, .. }) => RowKey::Class(facts.classes(trace, kind).name_of(*index).to_owned()),
+            Some(MatrixRow::Class { index, .. }) => {
+                RowKey::Class(facts.classes(trace, kind).name_of(*index).to_owned())
+            }
             None => RowKey::Node(Str::from("")),
         }
     }

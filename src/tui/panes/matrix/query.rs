@@ -69,9 +69,16 @@ enum Question {
     Reason(Find),
     Plugin(String),
     Zone(String),
-    Label { key: String, value: Option<String> },
+    Label {
+        key: String,
+        value: Option<String>,
+    },
     /// The total, or the points of the plugin of that name.
-    Points { of: Option<String>, relation: Relation, number: i64 },
+    Points {
+        of: Option<String>,
+        relation: Relation,
+        number: i64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,7 +176,9 @@ fn keyed(key: &str, value: &str) -> Result<Question, String> {
     let key = key.to_lowercase();
     let wanted = match key.as_str() {
         "name" => "a part of a name",
-        "verdict" => "one of fits rejected unschedulable unresolvable error excluded unseen scored winner tie",
+        "verdict" => {
+            "one of fits rejected unschedulable unresolvable error excluded unseen scored winner tie"
+        }
         "reason" => "a part of a reason",
         "plugin" => "a part of a plugin's name",
         "zone" => "a zone or its beginning",
@@ -221,7 +230,8 @@ impl<'t> Filter<'t> {
         let mut whole = BTreeSet::new();
         let mut columns = Vec::new();
         for term in &query.terms {
-            let has = |key: &str, value: &str| trace.nodes().iter().any(|node| label(node, key) == Some(value));
+            let has =
+                |key: &str, value: &str| trace.nodes().iter().any(|node| label(node, key) == Some(value));
             let mut column = None;
             match &term.question {
                 Question::Zone(value) if has(ZONE_LABEL, value) => drop(whole.insert(value.as_str())),
@@ -231,9 +241,7 @@ impl<'t> Filter<'t> {
                 Question::Points { of: Some(name), .. } => {
                     let plugins = trace.score.iter().flat_map(|score| &score.scores.plugins);
                     let names: Vec<&str> = plugins.map(|scores| scores.plugin).collect();
-                    let is = |exactly: bool| {
-                        names.iter().position(|plugin| is_named(plugin, name, exactly))
-                    };
+                    let is = |exactly: bool| names.iter().position(|plugin| is_named(plugin, name, exactly));
                     column = is(true).or_else(|| is(false));
                 }
                 _ => {}
@@ -269,13 +277,12 @@ impl<'t> Filter<'t> {
             Question::Zone(value) => self.has(row, ZONE_LABEL, Some(value)),
             Question::Label { key, value } => self.has(row, key, value.as_deref()),
             Question::Points { of, relation, number } => {
-                let points = self.trace.score.as_ref().zip(row.scored).and_then(|(score, at)| {
-                    match (of, column) {
+                let points =
+                    self.trace.score.as_ref().zip(row.scored).and_then(|(score, at)| match (of, column) {
                         (None, _) => score.scores.totals.get(at).copied(),
                         (Some(_), Some(column)) => points(score, column, at),
                         (Some(_), None) => None,
-                    }
-                });
+                    });
                 points.is_some_and(|points| relation.holds(points, *number))
             }
         }
