@@ -3,7 +3,7 @@
 use crate::framework::{Code, NodeInfo, Status};
 use crate::scheduler::trace::{CycleTrace, FilterTrace, NodeVerdict};
 
-use super::{counted, filter, names, score, volumes};
+use super::{counted, filter, names, placement, score, volumes};
 
 /// Which of a plugin's two answers for a node is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,6 +91,9 @@ fn filter_cell(trace: &CycleTrace, node: &NodeInfo, plugin: &str) -> CellExplana
         names::VOLUME_ZONE => volumes::in_zone(trace, node, explanation),
         names::NODE_VOLUME_LIMITS => volumes::within_limits(trace, node, explanation),
         names::VOLUME_RESTRICTIONS => volumes::not_in_use(trace, node, explanation),
+        names::POD_TOPOLOGY_SPREAD => placement::spread(trace, node, explanation),
+        names::INTER_POD_AFFINITY => placement::affinity(trace, node, explanation),
+        names::NODE_DECLARED_FEATURES => placement::features(trace, node, explanation),
         _ => explanation,
     };
     match verdict {
@@ -132,7 +135,7 @@ pub fn no_filter(trace: &CycleTrace) -> String {
     }
 }
 
-fn excluded(trace: &CycleTrace, node: &str) -> String {
+pub(super) fn excluded(trace: &CycleTrace, node: &str) -> String {
     let by = trace.pre_filter.iter().flatten().find_map(|verdict| {
         let names = verdict.node_names.as_ref()?;
         (!names.contains(node)).then_some((verdict.plugin, names.len()))
@@ -145,7 +148,7 @@ fn excluded(trace: &CycleTrace, node: &str) -> String {
     }
 }
 
-fn not_evaluated(filter: &FilterTrace) -> String {
+pub(super) fn not_evaluated(filter: &FilterTrace) -> String {
     match &filter.nominated_node {
         Some(node) => format!("Not looked at: {node}, the node that the pod is nominated to, passed."),
         None => format!(

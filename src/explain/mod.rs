@@ -14,10 +14,12 @@ mod filter;
 pub mod glossary;
 mod group;
 mod node;
+mod placement;
 mod rules;
 mod score;
 mod selectors;
 mod story;
+mod to_win;
 mod volumes;
 mod wakers;
 
@@ -34,6 +36,7 @@ pub use node::{NodeSummary, ResourceUse, node, resource_uses};
 pub use rules::{Rule, rules};
 pub use score::no_scores;
 pub use story::{PodPlace, PodStory, first_in_queue, place_of, pod_story};
+pub use to_win::{Behind, Gap, ToWin, to_win};
 pub use wakers::{Waker, hint_reason, wakers};
 
 /// Names of the plugins whose answers are explained in detail, as upstream's `names.go` has them.
@@ -48,6 +51,9 @@ mod names {
     pub(super) const NODE_UNSCHEDULABLE: &str = "NodeUnschedulable";
     pub(super) const SCHEDULING_GATES: &str = "SchedulingGates";
     pub(super) const TAINT_TOLERATION: &str = "TaintToleration";
+    pub(super) const INTER_POD_AFFINITY: &str = "InterPodAffinity";
+    pub(super) const NODE_DECLARED_FEATURES: &str = "NodeDeclaredFeatures";
+    pub(super) const POD_TOPOLOGY_SPREAD: &str = "PodTopologySpread";
     pub(super) const DYNAMIC_RESOURCES: &str = "DynamicResources";
     pub(super) const NODE_VOLUME_LIMITS: &str = "NodeVolumeLimits";
     pub(super) const VOLUME_BINDING: &str = "VolumeBinding";

@@ -15,7 +15,7 @@ use crate::scheduler::trace::{CycleTrace, ScoreTrace};
 use super::amount::{bytes_short, comparable};
 use super::cell::CellExplanation;
 use super::selectors::{describe_term, first_mismatch, tolerates};
-use super::{counted, names};
+use super::{counted, names, placement};
 
 const MI: i64 = 1 << 20;
 /// Below this sum an image counts for nothing (`minThreshold`).
@@ -107,6 +107,16 @@ fn skip_reason(plugin: &str) -> &'static str {
 /// How the raw score came about; empty if that cannot be said for certain.
 fn formula(trace: &CycleTrace, score: &ScoreTrace, scores: &PluginScores, node: &NodeInfo) -> Vec<String> {
     let pod = &trace.pod_info;
+    let raw = score.nodes.iter().position(|name| name == node.name()).and_then(|at| scores.raw.get(at));
+    match (scores.plugin, raw) {
+        (names::POD_TOPOLOGY_SPREAD, Some(raw)) => {
+            return placement::spread_score(trace, node, *raw).unwrap_or_default();
+        }
+        (names::INTER_POD_AFFINITY, Some(raw)) => {
+            return placement::affinity_score(trace, node, *raw).unwrap_or_default();
+        }
+        _ => {}
+    }
     let candidates: &[Formula] = match scores.plugin {
         names::FIT => &[least_allocated, most_allocated],
         names::BALANCED_ALLOCATION => &[balanced_allocation],
@@ -116,22 +126,56 @@ fn formula(trace: &CycleTrace, score: &ScoreTrace, scores: &PluginScores, node: 
         _ => &[],
     };
     let reproduces = |formula: &&Formula| {
+        let mut nodes = InOrder { trace, next: 0 };
         score.nodes.iter().zip(&scores.raw).all(|(name, raw)| {
-            trace.snapshot.get(name).is_some_and(|node| formula(trace, pod, node).value == *raw)
+            nodes.get(name).is_some_and(|node| formula(trace, pod, node, &mut Lines::NotWanted) == *raw)
         })
     };
-    match candidates.iter().find(reproduces) {
-        Some(formula) => formula(trace, pod, node).lines,
-        None => Vec::new(),
+    let mut lines = Lines::Wanted(Vec::new());
+    if let Some(formula) = candidates.iter().find(reproduces) {
+        formula(trace, pod, node, &mut lines);
+    }
+    match lines {
+        Lines::Wanted(lines) => lines,
+        Lines::NotWanted => Vec::new(),
     }
 }
 
-type Formula = fn(&CycleTrace, &Arc<PodInfo>, &NodeInfo) -> Derived;
+/// Finds nodes by name, fast if they are asked for in about the order of the snapshot.
+struct InOrder<'t> {
+    trace: &'t CycleTrace,
+    next: usize,
+}
 
-/// A number and the lines that lead to it.
-struct Derived {
-    value: i64,
-    lines: Vec<String>,
+impl<'t> InOrder<'t> {
+    fn get(&mut self, name: &str) -> Option<&'t NodeInfo> {
+        const N_TRIED: usize = 16;
+        let nodes = self.trace.nodes();
+        let near = nodes.iter().skip(self.next).take(N_TRIED).position(|node| node.name().as_ref() == name);
+        let position = match near {
+            Some(ahead) => self.next + ahead,
+            None => self.trace.snapshot.position(name)?,
+        };
+        self.next = position + 1;
+        nodes.get(position).map(AsRef::as_ref)
+    }
+}
+
+/// A formula: computes a raw score, and says how if that is wanted.
+type Formula = fn(&CycleTrace, &Arc<PodInfo>, &NodeInfo, &mut Lines) -> i64;
+
+/// The lines that lead to a number. They are made for one node; for the others the number alone is compared.
+enum Lines {
+    NotWanted,
+    Wanted(Vec<String>),
+}
+
+impl Lines {
+    fn add(&mut self, line: impl FnOnce() -> String) {
+        if let Self::Wanted(lines) = self {
+            lines.push(line());
+        }
+    }
 }
 
 /// A resource as the scoring strategies see it: what is asked for with and without the pod, and what there is.
@@ -167,38 +211,43 @@ fn shares(pod: &PodInfo, node: &NodeInfo, assume_defaults: bool) -> Vec<Share> {
     .collect()
 }
 
-fn least_allocated(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo) -> Derived {
-    mean_of_shares("least allocated", &shares(pod, node, true), |share| {
-        let free = share.allocatable.saturating_sub(share.with_pod).max(0);
+fn least_allocated(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &mut Lines) -> i64 {
+    let value =
+        |share: &Share| scaled(share.allocatable.saturating_sub(share.with_pod).max(0), share.allocatable);
+    mean_of_shares("least allocated", &shares(pod, node, true), lines, value, |share| {
         let shown = comparable(share.resource, &[share.allocatable, share.with_pod]);
-        let [there, used] = shown.as_slice() else { return (0, String::new()) };
-        (scaled(free, share.allocatable), format!("{}: ({there} - {used}) x 100 / {there}", share.resource))
+        let [there, used] = shown.as_slice() else { return String::new() };
+        format!("{}: ({there} - {used}) x 100 / {there}", share.resource)
     })
 }
 
-fn most_allocated(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo) -> Derived {
-    mean_of_shares("most allocated", &shares(pod, node, true), |share| {
-        let used = share.with_pod.min(share.allocatable);
-        let shown = comparable(share.resource, &[share.allocatable, used]);
-        let [there, shown_used] = shown.as_slice() else { return (0, String::new()) };
-        (scaled(used, share.allocatable), format!("{}: {shown_used} x 100 / {there}", share.resource))
+fn most_allocated(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &mut Lines) -> i64 {
+    let value = |share: &Share| scaled(share.with_pod.min(share.allocatable), share.allocatable);
+    mean_of_shares("most allocated", &shares(pod, node, true), lines, value, |share| {
+        let shown = comparable(share.resource, &[share.allocatable, share.with_pod.min(share.allocatable)]);
+        let [there, used] = shown.as_slice() else { return String::new() };
+        format!("{}: {used} x 100 / {there}", share.resource)
     })
 }
 
-fn mean_of_shares(strategy: &str, shares: &[Share], score: impl Fn(&Share) -> (i64, String)) -> Derived {
-    let mut sum = 0;
-    let mut lines = Vec::new();
-    let mut values = Vec::new();
+fn mean_of_shares(
+    strategy: &str,
+    shares: &[Share],
+    lines: &mut Lines,
+    score: impl Fn(&Share) -> i64,
+    say: impl Fn(&Share) -> String,
+) -> i64 {
     for share in shares {
-        let (value, line) = score(share);
-        sum += value;
-        lines.push(format!("{line} = {value}"));
-        values.push(value.to_string());
+        lines.add(|| format!("{} = {}", say(share), score(share)));
     }
+    let sum: i64 = shares.iter().map(&score).sum();
     let n = i64::try_from(shares.len()).unwrap_or(i64::MAX);
     let value = if n == 0 { 0 } else { sum / n };
-    lines.push(format!("{strategy}: ({}) / {n} = {value}", values.join(" + ")));
-    Derived { value, lines }
+    lines.add(|| {
+        let values: Vec<String> = shares.iter().map(|share| score(share).to_string()).collect();
+        format!("{strategy}: ({}) / {n} = {value}", values.join(" + "))
+    });
+    value
 }
 
 fn scaled(part: i64, whole: i64) -> i64 {
@@ -206,33 +255,33 @@ fn scaled(part: i64, whole: i64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-fn balanced_allocation(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo) -> Derived {
+fn balanced_allocation(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &mut Lines) -> i64 {
     let shares = shares(pod, node, false);
-    let balance = |amount: &dyn Fn(&Share) -> i64| {
-        let fractions: Vec<f64> =
-            shares.iter().map(|share| (as_f64(amount(share)) / as_f64(share.allocatable)).min(1.0)).collect();
+    let fraction = |share: &Share, amount: i64| (as_f64(amount) / as_f64(share.allocatable)).min(1.0);
+    let balance = |amount: fn(&Share) -> i64| {
         // With two resources the standard deviation is half their distance, and with one it is 0.
-        let deviation = match fractions.as_slice() {
-            [a, b] => ((a - b) / 2.0).abs(),
+        let deviation = match shares.as_slice() {
+            [a, b] => ((fraction(a, amount(a)) - fraction(b, amount(b))) / 2.0).abs(),
             _ => 0.0,
         };
-        let shown: Vec<String> = shares
-            .iter()
-            .zip(&fractions)
-            .map(|(share, fraction)| format!("{} {:.1}%", share.resource, fraction * 100.0))
-            .collect();
-        (truncated((1.0 - deviation) * 100.0), shown.join(", "))
+        truncated((1.0 - deviation) * 100.0)
     };
-    let (with, shown_with) = balance(&|share| share.with_pod);
-    let (without, shown_without) = balance(&|share| share.without_pod);
+    let shown = |amount: fn(&Share) -> i64| {
+        let percent = |share: &Share| fraction(share, amount(share)) * 100.0;
+        let all: Vec<String> =
+            shares.iter().map(|share| format!("{} {:.1}%", share.resource, percent(share))).collect();
+        all.join(", ")
+    };
+    let (with, without) = (balance(|share| share.with_pod), balance(|share| share.without_pod));
     let half = MAX_NODE_SCORE / 2;
     let value = half + (half + with - without) / 2;
-    let lines = vec![
-        format!("with the pod: {shown_with}; 100 - half the distance = {with}"),
-        format!("without it: {shown_without}; 100 - half the distance = {without}"),
-        format!("{half} + ({half} + {with} - {without}) / 2 = {value}"),
-    ];
-    Derived { value, lines }
+    lines
+        .add(|| format!("with the pod: {}; 100 - half the distance = {with}", shown(|share| share.with_pod)));
+    lines.add(|| {
+        format!("without it: {}; 100 - half the distance = {without}", shown(|share| share.without_pod))
+    });
+    lines.add(|| format!("{half} + ({half} + {with} - {without}) / 2 = {value}"));
+    value
 }
 
 #[expect(clippy::cast_precision_loss, reason = "upstream divides in float64, too")]
@@ -248,37 +297,33 @@ const fn truncated(value: f64) -> i64 {
     value as i64
 }
 
-fn image_locality(trace: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo) -> Derived {
+fn image_locality(trace: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &mut Lines) -> i64 {
     let spec = &pod.pod.spec;
     let n_nodes = trace.nodes().len().max(1);
     let mut sum: i64 = 0;
-    let mut lines = Vec::new();
     let containers = spec.init_containers.iter().chain(&spec.containers);
     let volumes = spec.volumes.iter().filter_map(|volume| volume.get("image")?.get("reference")?.as_str());
     for image in containers.map(|container| container.image.as_ref()).chain(volumes) {
         let image = with_tag(image);
         let Some(state) = node.image_states().get(image.as_str()) else {
-            lines.push(format!("{image} is not here"));
+            lines.add(|| format!("{image} is not here"));
             continue;
         };
         let spread = as_f64(i64::try_from(state.num_nodes).unwrap_or(i64::MAX))
             / as_f64(i64::try_from(n_nodes).unwrap_or(i64::MAX));
         let counted = truncated(as_f64(state.size) * spread);
         sum = sum.saturating_add(counted);
-        lines.push(format!(
-            "{image}: {} x {} of {} = {}",
-            bytes_short(state.size),
-            state.num_nodes,
-            super::counted(n_nodes, "node"),
-            bytes_short(counted)
-        ));
+        lines.add(|| {
+            let (size, of_nodes) = (bytes_short(state.size), super::counted(n_nodes, "node"));
+            format!("{image}: {size} x {} of {of_nodes} = {}", state.num_nodes, bytes_short(counted))
+        });
     }
     let n_containers = i64::try_from(spec.init_containers.len() + spec.containers.len()).unwrap_or(1).max(1);
     let max = IMAGE_MAX_PER_CONTAINER.saturating_mul(n_containers);
     let capped = sum.clamp(IMAGE_MIN, max);
     let value = scaled(capped - IMAGE_MIN, max - IMAGE_MIN);
-    lines.push(format!("0 up to {}, 100 from {}: {value}", bytes_short(IMAGE_MIN), bytes_short(max)));
-    Derived { value, lines }
+    lines.add(|| format!("0 up to {}, 100 from {}: {value}", bytes_short(IMAGE_MIN), bytes_short(max)));
+    value
 }
 
 /// An image's name as nodes report it: with a tag (`normalizedImageName`).
@@ -287,39 +332,40 @@ fn with_tag(image: &str) -> String {
     if has_tag { image.to_owned() } else { format!("{image}:latest") }
 }
 
-fn intolerable_taints(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo) -> Derived {
+fn intolerable_taints(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &mut Lines) -> i64 {
     let tolerations = &pod.pod.spec.tolerations;
     let taints = node.node().map_or(&[][..], |node| &node.spec.taints);
     let soft = taints.iter().filter(|taint| taint.effect == TaintEffect::PreferNoSchedule);
     let mut value = 0;
-    let mut lines = Vec::new();
     for taint in soft {
         let is_covered = tolerations.iter().any(|toleration| tolerates(toleration, taint));
         if !is_covered {
             value += 1;
         }
-        lines
-            .push(format!("{taint} is {}", if is_covered { "tolerated" } else { "not tolerated: counts 1" }));
-    }
-    Derived { value, lines }
-}
-
-fn preferred_terms(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo) -> Derived {
-    let affinity = pod.pod.spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-    let mut value = 0;
-    let mut lines = Vec::new();
-    for preferred in affinity.map_or(&[][..], |affinity| &affinity.preferred) {
-        let term = describe_term(&preferred.preference);
-        let missing = node.node().and_then(|node| first_mismatch(&preferred.preference, node));
-        lines.push(match missing {
-            None => {
-                value += i64::from(preferred.weight);
-                format!("{term}: {}", preferred.weight)
-            }
-            Some(missing) => format!("{term}: 0, {}", missing.found),
+        lines.add(|| {
+            format!("{taint} is {}", if is_covered { "tolerated" } else { "not tolerated: counts 1" })
         });
     }
-    Derived { value, lines }
+    value
+}
+
+fn preferred_terms(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &mut Lines) -> i64 {
+    let affinity = pod.pod.spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let mut value = 0;
+    for preferred in affinity.map_or(&[][..], |affinity| &affinity.preferred) {
+        let missing = node.node().and_then(|node| first_mismatch(&preferred.preference, node));
+        if missing.is_none() {
+            value += i64::from(preferred.weight);
+        }
+        lines.add(|| {
+            let term = describe_term(&preferred.preference);
+            match &missing {
+                None => format!("{term}: {}", preferred.weight),
+                Some(missing) => format!("{term}: 0, {}", missing.found),
+            }
+        });
+    }
+    value
 }
 
 /// How the normalized score came from the raw one, if it is upstream's common rule.
@@ -335,6 +381,20 @@ fn normalization(scores: &PluginScores, index: usize) -> Option<String> {
     if max == 0 {
         return all(&|_| MAX_NODE_SCORE)
             .then(|| format!("normalized: nothing counts on any node, so all have {MAX_NODE_SCORE}"));
+    }
+    let min = scores.raw.iter().copied().min().unwrap_or_default();
+    match scores.plugin {
+        names::POD_TOPOLOGY_SPREAD if all(&|raw| MAX_NODE_SCORE * (max + min - raw) / max) => {
+            return Some(format!(
+                "normalized: 100 x ({max} (the highest) + {min} (the lowest) - {raw}) / {max} = {normalized}"
+            ));
+        }
+        names::INTER_POD_AFFINITY if max > min => {
+            return Some(format!(
+                "normalized: 100 x ({raw} - {min} (the lowest)) / ({max} (the highest) - {min}) = {normalized}"
+            ));
+        }
+        _ => {}
     }
     if all(&|raw| MAX_NODE_SCORE * raw / max) {
         return Some(format!("normalized: 100 x {raw} / {max} (the highest raw score) = {normalized}"));

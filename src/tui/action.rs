@@ -207,6 +207,9 @@ actions! {
     NextMode "next-mode" [Matrix Nodes Details Log Timeline Agreement] hint 10 "mode" "Show the pane's next mode";
     PreviousMode "previous-mode" [Matrix Nodes Details Log Timeline Agreement] "Show the pane's mode before";
     NextSort "next-sort" [Matrix Nodes] "Put the rows in the next order";
+    SortByColumn "sort-by-column" [Matrix] hint 17 "sort" "Put the rows in the order of the selected column, or turn that round";
+    ReverseSort "reverse-sort" [Matrix] "Turn the order of the rows round";
+    DecidingFirst "deciding-first" [Matrix] "Put the columns that decide first, or in the profile's order";
     NextLink "next-link" [Details] hint 12 "name" "Select the next name that can be gone to";
     PreviousLink "previous-link" [Details] "Select the name before that can be gone to";
     ToggleFollow "toggle-follow" [Log Details] hint 12 "follow" "Follow what is newest, or stay";

@@ -1,5 +1,7 @@
 //! What the program says about decisions, to the letter.
 
+mod placement;
+mod to_win;
 mod volumes;
 
 use std::sync::Arc;

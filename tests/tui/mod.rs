@@ -5,6 +5,7 @@ pub mod console;
 mod drawing;
 pub mod fixture;
 mod harness;
+mod matrix;
 mod moving;
 mod overlays;
 mod panes;

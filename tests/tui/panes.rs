@@ -288,7 +288,7 @@ fn rows_can_be_put_in_another_order() {
 fn the_selection_stays_on_its_node_from_verdicts_to_scores() {
     let mut screen = Screen::new(MatrixPane::new(), scheduler(Stage::Filtered), 76, 20);
     screen.pane.set_filter(None);
-    screen.act(&[NextSort, NextSort]);
+    screen.act(&[NextSort, NextSort, NextSort]);
     screen.act(&[SelectFirst, SelectNext]);
     let before = screen.subject().and_then(|subject| subject.node().cloned());
     assert_eq!(before.as_deref(), Some("b-4"));

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::counts::{Adder, TopologyCounts};
+use super::explain::{AffinityOnNode, in_domains};
 use super::{InterPodAffinity, matches_all_terms, namespace_labels};
 use crate::api::objects::Labels;
 use crate::framework::topology::Domain;
@@ -189,4 +190,21 @@ impl FilterPlugin for InterPodAffinity {
             Status::SUCCESS
         }
     }
+}
+
+/// What the rules see from the node at a position of the snapshot.
+pub(super) fn explain(state: &CycleState, position: Option<usize>) -> Option<AffinityOnNode> {
+    let counted = state.read::<PreFilterState>()?;
+    let with_key = |terms: &[AffinityTerm], key: &str| {
+        terms.iter().filter(|term| term.topology_key().as_ref() == key).count()
+    };
+    let terms = &counted.terms;
+    Some(AffinityOnNode {
+        affinity: in_domains(&counted.affinity, position, |key| with_key(&terms.affinity, key)),
+        may_be_first: counted.affinity.is_zero() && terms.is_own_match,
+        anti_affinity: in_domains(&counted.anti_affinity, position, |key| {
+            with_key(&terms.anti_affinity, key)
+        }),
+        existing_anti_affinity: in_domains(&counted.existing_anti_affinity, position, |_| 0),
+    })
 }

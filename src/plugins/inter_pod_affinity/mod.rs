@@ -14,11 +14,14 @@
 //! `matchLabelKeys` have no part in this: the API server has merged them into the label selector.
 
 mod counts;
+mod explain;
 mod filtering;
 mod hints;
 mod scoring;
 #[cfg(test)]
 mod tests;
+
+pub use explain::{AffinityOnNode, PodsInDomain, explain_affinity, explain_affinity_score};
 
 use super::helper::signers;
 use super::names;

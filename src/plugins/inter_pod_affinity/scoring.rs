@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::counts::{Adder, TopologyCounts};
+use super::explain::{PodsInDomain, in_domains};
 use super::{InterPodAffinity, namespace_labels};
 use crate::api::objects::{Labels, Pod};
 use crate::framework::{
@@ -153,4 +154,10 @@ impl ScoreExtensions for InterPodAffinity {
 )]
 fn normalized(part: i64, whole: i64) -> i64 {
     if whole > 0 { (MAX_NODE_SCORE as f64 * (part as f64 / whole as f64)) as i64 } else { 0 }
+}
+
+/// The sums of the weights in the domains of the node at a position of the snapshot.
+pub(super) fn explain(state: &CycleState, position: Option<usize>) -> Option<Vec<PodsInDomain>> {
+    let state = state.read::<PreScoreState>()?;
+    Some(in_domains(&state.weights, position, |_| 0))
 }

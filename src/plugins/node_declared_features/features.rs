@@ -48,6 +48,11 @@ impl FeatureSet {
         set
     }
 
+    /// The names in it.
+    pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
+        KNOWN.into_iter().zip(self.0).filter(|(_, is_in)| *is_in).map(|(name, _)| name)
+    }
+
     /// Whether nothing is in it.
     pub(super) fn is_empty(self) -> bool {
         self == Self::default()

@@ -88,6 +88,15 @@ impl FilterPlugin for NodeDeclaredFeatures {
     }
 }
 
+/// The features that the pod of an attempt needs, each with whether the node declares it; `None` if the plugin was
+/// skipped. For a person: nothing is decided by it.
+pub fn explain_features(state: &CycleState, node: &NodeInfo) -> Option<Vec<(&'static str, bool)>> {
+    let PreFilterState { needed } = state.read::<PreFilterState>()?;
+    let declared = node.node().map_or(&[][..], |node| &node.status.declared_features);
+    let declared: Vec<&str> = FeatureSet::declared_in(declared).names().collect();
+    Some(needed.names().map(|name| (name, declared.contains(&name))).collect())
+}
+
 impl EnqueueExtensions for NodeDeclaredFeatures {
     fn events_to_register(&self) -> Vec<ClusterEventWithHint> {
         if !self.is_enabled {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::PodTopologySpread;
 use super::constraints::{Constraint, Inclusion, counted_domains, has_all_keys};
+use super::explain::SpreadOnNode;
 use crate::api::objects::Pod;
 use crate::framework::topology::{Domain, DomainCounts, DomainId, Domains, ShowCounts};
 use crate::framework::{
@@ -223,4 +224,28 @@ impl FilterPlugin for PodTopologySpread {
         }
         Status::SUCCESS
     }
+}
+
+/// How each constraint sees a node of the snapshot.
+pub(super) fn explain(state: &CycleState, snapshot: &Snapshot, node: &NodeInfo) -> Option<Vec<SpreadOnNode>> {
+    let counted = state.read::<PreFilterState>()?;
+    let position = snapshot.position(node.name());
+    let spreads = counted.constraints.iter().zip(&counted.spreads).map(|(constraint, spread)| {
+        let domain = position.and_then(|position| spread.domains.at(position));
+        let value = |domain: DomainId| spread.domains.values().get(domain as usize).cloned();
+        let is_too_few = i64::try_from(spread.n_domains).is_ok_and(|n| n < i64::from(constraint.min_domains));
+        SpreadOnNode {
+            key: constraint.topology_key.clone(),
+            max_skew: constraint.max_skew,
+            min_domains: constraint.min_domains,
+            domain: domain.and_then(value),
+            n_pods: domain.map_or(0, |domain| spread.counts.get(domain)),
+            own: spread.own,
+            fewest: spread.minimum(constraint),
+            fewest_in: spread.fewest.0[0].0.filter(|_| !is_too_few).and_then(value),
+            n_domains: spread.n_domains,
+            domains: spread.counts.iter().filter_map(|(domain, n)| Some((value(domain)?, n))).collect(),
+        }
+    });
+    Some(spreads.collect())
 }

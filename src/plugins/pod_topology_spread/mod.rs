@@ -11,12 +11,15 @@
 //! - A pod without constraints of its own has the default ones, if it belongs to a service or a controller.
 
 mod constraints;
+mod explain;
 mod filtering;
 mod hints;
 mod logarithm;
 mod scoring;
 #[cfg(test)]
 mod tests;
+
+pub use explain::{SpreadOnNode, SpreadScore, explain_spread, explain_spread_score};
 
 use super::names;
 use crate::api::objects::{Pod, TopologySpreadConstraint};

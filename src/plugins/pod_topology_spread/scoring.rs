@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::constraints::{Constraint, Inclusion, SCHEDULE_ANYWAY, counted_domains};
+use super::explain::SpreadScore;
 use super::logarithm::ln;
 use super::{HOSTNAME, PodTopologySpread};
 use crate::api::Str;
@@ -310,4 +311,32 @@ impl ScoreExtensions for PodTopologySpread {
         }
         Status::SUCCESS
     }
+}
+
+/// What each constraint adds to the score of a node of the snapshot.
+#[expect(clippy::cast_precision_loss, reason = "as Score computes it")]
+pub(super) fn explain(state: &CycleState, snapshot: &Snapshot, node: &NodeInfo) -> Option<Vec<SpreadScore>> {
+    let state = state.read::<PreScoreState>()?;
+    if state.ignored.contains(node.name()) {
+        return None;
+    }
+    let position = snapshot.position(node.name())?;
+    let spreads = state.spreads.iter().map(|Spread { constraint, domains, pods, weight }| {
+        let domain = domains.at(position);
+        let n_pods = match (pods, domain) {
+            (_, None) => 0,
+            (Pods::Domain(counts), Some(domain)) => counts.get(domain),
+            (Pods::Node(counts), Some(_)) => counts.get(position).copied().unwrap_or(0),
+        };
+        let added = n_pods as f64 * weight + f64::from(constraint.max_skew.wrapping_sub(1));
+        SpreadScore {
+            key: constraint.topology_key.clone(),
+            domain: domain.and_then(|domain| domains.values().get(domain as usize).cloned()),
+            n_pods,
+            weight: *weight,
+            max_skew: constraint.max_skew,
+            points: if domain.is_some() { added } else { 0.0 },
+        }
+    });
+    Some(spreads.collect())
 }

@@ -65,6 +65,8 @@ struct Zone {
 struct Model {
     rows: Vec<NodeRow>,
     name_width: usize,
+    /// How many nodes the filter lets through, folded ones included.
+    n_shown: usize,
 }
 
 /// The nodes pane.
@@ -131,6 +133,7 @@ impl Model {
             }
         }
         let has_zones = zones.keys().any(|zone| !zone.is_empty());
+        let n_shown = zones.values().map(Vec::len).sum();
         let mut rows = Vec::new();
         let sorted = |mut indexes: Vec<usize>| {
             if look.by_scarcity {
@@ -153,7 +156,7 @@ impl Model {
             }
         }
         let names = view.nodes.iter().map(|node| text::width(&text::clean(node.name())));
-        Self { rows, name_width: names.max().unwrap_or_default() }
+        Self { rows, name_width: names.max().unwrap_or_default(), n_shown }
     }
 
     fn key(&self, index: usize, view: &View) -> RowKey {
@@ -188,9 +191,16 @@ fn nothing(resource: &'static str) -> ResourceUse {
 fn sums<'n>(nodes: impl Iterator<Item = &'n Arc<NodeInfo>>) -> [ResourceUse; 3] {
     let mut sums = [resources::CPU, resources::MEMORY, resources::PODS].map(nothing);
     for node in nodes {
-        for (sum, used) in sums.iter_mut().zip(main_uses(node)) {
-            sum.requested = sum.requested.saturating_add(used.requested);
-            sum.allocatable = sum.allocatable.saturating_add(used.allocatable);
+        let (used, there) = (node.requested(), node.allocatable());
+        let n_pods = i64::try_from(node.pods().len()).unwrap_or(i64::MAX);
+        let of_node = [
+            (used.milli_cpu, there.milli_cpu),
+            (used.memory, there.memory),
+            (n_pods, there.allowed_pod_number),
+        ];
+        for (sum, (requested, allocatable)) in sums.iter_mut().zip(of_node) {
+            sum.requested = sum.requested.saturating_add(requested);
+            sum.allocatable = sum.allocatable.saturating_add(allocatable);
         }
     }
     sums
@@ -210,8 +220,15 @@ impl Pane for NodesPane {
         let muted = cx.theme.style(Role::Muted);
         let nodes = &cx.view.scheduler.nodes;
         let find = &self.look.find;
-        let n_shown =
-            if find.is_on() { nodes.iter().filter(|node| is_shown(node, find)).count() } else { nodes.len() };
+        let known = self
+            .cache
+            .as_ref()
+            .filter(|(known, look, _)| Arc::ptr_eq(known, &cx.view.scheduler) && look.find == *find);
+        let n_shown = match known {
+            _ if !find.is_on() => nodes.len(),
+            Some((.., model)) => model.n_shown,
+            None => nodes.iter().filter(|node| is_shown(node, find)).count(),
+        };
         let count = if n_shown < nodes.len() {
             format!(" {n_shown} of {}", nodes.len())
         } else {

@@ -2,6 +2,7 @@
 //!
 //! One selection goes through all sections. It stays on its pod, also when the pod moves to another section.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
@@ -55,6 +56,19 @@ pub struct QueuesPane {
     /// The part of each section that is visible.
     windows: [Cursor<NamespacedName>; N_SECTIONS],
     layout: Layout,
+    /// The pod that was selected last and is in no section any more.
+    lost: Option<NamespacedName>,
+    /// The rows that were made last, and from what.
+    known: RefCell<Option<Known>>,
+}
+
+/// Rows are made once for a view: a filter looks at every pod.
+#[derive(Clone, Debug)]
+struct Known {
+    view: Arc<View>,
+    find: Find,
+    has_pane: bool,
+    shown: Arc<[Shown; N_SECTIONS]>,
 }
 
 /// The heights of the sections. They change as little as they can when the data changes.
@@ -68,19 +82,32 @@ struct Layout {
 /// The rows of each section that the filter lets through.
 struct Rows<'v> {
     view: &'v View,
-    shown: [Shown; N_SECTIONS],
+    shown: Arc<[Shown; N_SECTIONS]>,
 }
 
 impl<'v> Rows<'v> {
-    fn new(cx: &Cx<'v>, find: &Find) -> Self {
-        let view: &'v View = &cx.view.scheduler;
+    fn new(cx: &Cx<'v>, find: &Find, known: &RefCell<Option<Known>>) -> Self {
+        let view: &'v Arc<View> = &cx.view.scheduler;
+        // What has a pane of its own on the screen is not said twice.
+        let has_pane = cx.shown.contains(&PaneId::Waiting);
+        let is_current = |known: &&Known| {
+            Arc::ptr_eq(&known.view, view) && known.find == *find && known.has_pane == has_pane
+        };
+        if let Some(known) = known.borrow().as_ref().filter(is_current) {
+            return Self { view, shown: Arc::clone(&known.shown) };
+        }
+        let shown = Arc::new(Self::shown(view, has_pane, find));
+        let made = Known { view: Arc::clone(view), find: find.clone(), has_pane, shown: Arc::clone(&shown) };
+        known.replace(Some(made));
+        Self { view, shown }
+    }
+
+    fn shown(view: &View, has_pane: bool, find: &Find) -> [Shown; N_SECTIONS] {
         fn texts(row: &QueueRow) -> Vec<&str> {
             let mut texts = pod_texts(&row.pod).to_vec();
             texts.extend(row.unschedulable_plugins.iter().chain(&row.gated_by).map(AsRef::as_ref));
             texts
         }
-        // What has a pane of its own on the screen is not said twice.
-        let has_pane = cx.shown.contains(&PaneId::Waiting);
         let waiting = if has_pane { &[][..] } else { &view.waiting };
         let binding = if has_pane { &[][..] } else { &view.binding };
         let waiting = Shown::of(find, waiting, |row| pod_texts(&row.pod));
@@ -95,15 +122,12 @@ impl<'v> Rows<'v> {
                     .collect(),
             ),
         };
-        Self {
-            view,
-            shown: [
-                Shown::of(find, &view.active_q, texts),
-                Shown::of(find, &view.backoff_q, texts),
-                Shown::of(find, &view.unschedulable_pods, texts),
-                in_flight,
-            ],
-        }
+        [
+            Shown::of(find, &view.active_q, texts),
+            Shown::of(find, &view.backoff_q, texts),
+            Shown::of(find, &view.unschedulable_pods, texts),
+            in_flight,
+        ]
     }
 
     fn len(&self, section: Section) -> usize {
@@ -156,6 +180,19 @@ impl<'v> Rows<'v> {
         self.pod(section, local).map_or_else(|| NamespacedName::cluster(""), |pod| pod.key())
     }
 
+    /// The place of a pod in a section.
+    fn find_in(&self, section: Section, key: &NamespacedName) -> Option<usize> {
+        (0..self.len(section)).find(|local| {
+            let metadata = self.pod(section, *local).map(|pod| &pod.metadata);
+            metadata.is_some_and(|metadata| metadata.name == key.name && metadata.namespace == key.namespace)
+        })
+    }
+
+    /// The place of a pod in all sections laid end to end.
+    fn find(&self, key: &NamespacedName) -> Option<usize> {
+        Section::ALL.into_iter().find_map(|section| Some(self.start(section) + self.find_in(section, key)?))
+    }
+
     fn key_at(&self, index: usize) -> NamespacedName {
         match self.locate(index) {
             Some((section, local)) => self.key(section, local),
@@ -184,7 +221,11 @@ impl QueuesPane {
     }
 
     fn sync(&mut self, rows: &Rows<'_>) {
-        self.cursor.sync(rows.total(), |index| rows.key_at(index));
+        let before = self.cursor.key().cloned();
+        self.cursor.sync_by(rows.total(), |index| rows.key_at(index), |key| rows.find(key));
+        if self.cursor.key() != before.as_ref() {
+            self.lost = before;
+        }
     }
 
     /// The first row of the next section that has one, or of the one before.
@@ -212,7 +253,7 @@ impl Pane for QueuesPane {
 
     fn title(&self, cx: &Cx<'_>) -> Line<'static> {
         let view = &cx.view.scheduler;
-        let mut title = section_title(Section::Active, &Rows::new(cx, &self.find), cx);
+        let mut title = section_title(Section::Active, &Rows::new(cx, &self.find, &self.known), cx);
         if !view.active_q.is_empty() {
             let why = format!(" {} {}", cx.glyphs.dot, explain::first_in_queue(view));
             title.spans.push(text::span(why, cx.theme.style(Role::Muted)));
@@ -235,7 +276,7 @@ impl Pane for QueuesPane {
     }
 
     fn handle(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
-        let rows = Rows::new(cx, &self.find);
+        let rows = Rows::new(cx, &self.find, &self.known);
         self.sync(&rows);
         match action {
             Action::NextSection => self.go_to_section(&rows, true),
@@ -260,7 +301,7 @@ impl Pane for QueuesPane {
         if area.is_empty() {
             return;
         }
-        let rows = Rows::new(cx, &self.find);
+        let rows = Rows::new(cx, &self.find, &self.known);
         self.sync(&rows);
         let needs = Section::ALL.map(|section| u16::try_from(rows.len(section)).unwrap_or(u16::MAX));
         let n_sections = n_sections(area.height, cx);
@@ -288,7 +329,7 @@ impl Pane for QueuesPane {
     }
 
     fn hit(&mut self, position: Position, cx: &Cx<'_>) -> Outcome {
-        let rows = Rows::new(cx, &self.find);
+        let rows = Rows::new(cx, &self.find, &self.known);
         self.sync(&rows);
         let mut y = self.layout.area.y;
         for section in Section::ALL {
@@ -341,7 +382,12 @@ impl QueuesPane {
             return;
         }
         let window = &mut self.windows[section as usize];
-        window.sync(n_rows, |local| rows.key(section, local));
+        // What is in no section need not be looked for in this one.
+        let lost = self.lost.as_ref();
+        let find = |key: &NamespacedName| {
+            if lost == Some(key) { None } else { rows.find_in(section, key) }
+        };
+        window.sync_by(n_rows, |local| rows.key(section, local), find);
         if let Some(local) = selected {
             window.set_height(usize::from(area.height));
             window.select(local, |local| rows.key(section, local));

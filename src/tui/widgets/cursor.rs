@@ -26,6 +26,16 @@ impl<K: Clone + PartialEq> Cursor<K> {
     /// Finds the selected object again after the data may have changed; if it is gone, its neighbour is selected.
     /// Call it before everything else, whenever rows may have changed.
     pub fn sync(&mut self, n_rows: usize, key_at: impl Fn(usize) -> K) {
+        self.sync_by(n_rows, &key_at, |key| (0..n_rows).find(|index| key_at(*index) == *key));
+    }
+
+    /// The same where there is a faster way to find the row of a key than to ask for the key of each.
+    pub fn sync_by(
+        &mut self,
+        n_rows: usize,
+        key_at: impl Fn(usize) -> K,
+        find: impl FnOnce(&K) -> Option<usize>,
+    ) {
         self.n_rows = n_rows;
         if n_rows == 0 {
             self.index = 0;
@@ -35,7 +45,7 @@ impl<K: Clone + PartialEq> Cursor<K> {
         let found = match &self.key {
             None => None,
             Some(key) if self.index < n_rows && key_at(self.index) == *key => Some(self.index),
-            Some(key) => (0..n_rows).find(|index| key_at(*index) == *key),
+            Some(key) => find(key),
         };
         match found {
             Some(index) => {

@@ -53,7 +53,7 @@ fn escape(c: char, out: &mut String) {
 
 /// How many columns a cleaned text takes.
 pub fn width(text: &str) -> usize {
-    text.width()
+    if text.bytes().all(|byte| matches!(byte, 0x20..=0x7e)) { text.len() } else { text.width() }
 }
 
 /// The text in at most `columns` columns; what is cut off is replaced by the ellipsis.

@@ -4,7 +4,7 @@ use super::devices;
 use super::page::Page;
 use crate::api::Str;
 use crate::api::time::human_duration;
-use crate::explain::{self, CellPoint};
+use crate::explain::{self, CellPoint, ToWin};
 use crate::framework::Code;
 use crate::framework::preemption::PreemptionEvidence;
 use crate::framework::runtime::PluginVerdict;
@@ -58,7 +58,8 @@ pub(super) fn cell(page: &mut Page, node: &Str, plugin: &Str, kind: CellKind, cx
         title.push(code_parts(code, cx));
     }
     page.title(title);
-    page.text(explanation.text(), Role::Text);
+    let said = explanation.text();
+    page.text(said.as_str(), Role::Text);
     if !explanation.arithmetic.is_empty() {
         page.heading("how it came about");
         for line in explanation.arithmetic {
@@ -71,6 +72,7 @@ pub(super) fn cell(page: &mut Page, node: &Str, plugin: &Str, kind: CellKind, cx
     {
         devices::table(page, trace, info, cx);
     }
+    to_win(page, trace, node, &said);
     page.heading("the pod");
     page.item("name", trace.pod_key().to_string());
     page.item("requests", explain::requests(&trace.pod_info).join(", "));
@@ -82,6 +84,16 @@ pub(super) fn cell(page: &mut Page, node: &Str, plugin: &Str, kind: CellKind, cx
         for used in explain::resource_uses(info) {
             page.used(used);
         }
+    }
+}
+
+/// What would have to change for a node to be chosen; nothing for the chosen one. What has been `said` is left out.
+pub(super) fn to_win(page: &mut Page, trace: &CycleTrace, node: &str, said: &str) {
+    let Some(answer) = explain::to_win(trace, node).filter(|answer| *answer != ToWin::Chosen) else { return };
+    page.heading(format!("what would bring {} to {node}", trace.pod_key()));
+    let lines = answer.lines().into_iter().filter(|line| line != said);
+    for (i, line) in lines.enumerate() {
+        page.text(line, if i == 0 { Role::Accent } else { Role::Text });
     }
 }
 

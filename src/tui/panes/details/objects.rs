@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::attempt;
 use super::page::Page;
 use crate::api::Duration;
 use crate::api::time::human_duration;
@@ -26,6 +27,9 @@ pub(super) fn node(page: &mut Page, name: &str, cx: &Cx<'_>) {
     page.text(summary.headline, Role::Text);
     for refusal in summary.refusals {
         page.text(refusal, Role::Text);
+    }
+    if let Some(trace) = &view.cycle {
+        attempt::to_win(page, trace, name, "");
     }
     page.heading("asked for");
     for used in explain::resource_uses(info) {

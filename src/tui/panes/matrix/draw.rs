@@ -6,6 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::Points;
+use super::facts::Facts;
 use super::model::{Look, MatrixRow, Model, RowKey, node_name, verdict_text};
 use crate::api::Str;
 use crate::explain;
@@ -35,6 +36,12 @@ type Shorten = fn(&str) -> &str;
 pub(super) struct Geometry {
     first_row: u16,
     name_width: u16,
+    /// All columns from left to right.
+    order: Vec<usize>,
+    /// Whether those that decide stand first.
+    is_rearranged: bool,
+    /// How many are scrolled away to the left.
+    first: usize,
     /// Visible columns: which, where, how wide.
     columns: Vec<(usize, u16, u16)>,
     headers: Vec<String>,
@@ -45,8 +52,16 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    pub(super) fn first_column(&self) -> usize {
-        self.columns.first().map_or(0, |(column, ..)| *column)
+    pub(super) const fn first_column(&self) -> usize {
+        self.first
+    }
+
+    pub(super) fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    pub(super) const fn is_rearranged(&self) -> bool {
+        self.is_rearranged
     }
 
     pub(super) fn column_at(&self, x: u16) -> Option<usize> {
@@ -58,8 +73,11 @@ impl Geometry {
 pub(super) struct Drawer<'a> {
     pub(super) trace: &'a CycleTrace,
     pub(super) look: &'a Look,
+    pub(super) facts: &'a Facts,
     pub(super) model: &'a Model,
     pub(super) points: Points,
+    /// Whether the columns that decide stand first, if a person chose.
+    pub(super) deciding_first: Option<bool>,
     pub(super) cx: &'a Cx<'a>,
 }
 
@@ -103,7 +121,7 @@ impl Drawer<'_> {
         selected: Option<usize>,
         first: usize,
     ) -> Geometry {
-        let widest = u16::try_from(self.model.name_width).unwrap_or(u16::MAX);
+        let widest = u16::try_from(self.facts.name_width(self.trace, self.look.kind)).unwrap_or(u16::MAX);
         let name_width = widest.max(4).min((area.width / 3).max(8)).min(area.width.saturating_sub(GUTTER));
         let start = area.x + GUTTER + name_width + 1;
         let room = area.right().saturating_sub(start);
@@ -140,24 +158,35 @@ impl Drawer<'_> {
         };
         let has_tail = room >= for_both || needed + RULE + tail_width <= room;
         let for_columns = if has_tail { room - RULE - tail_width } else { room };
-        let first = first_visible(&widths, for_columns, selected, first);
+        let is_rearranged = self.deciding_first.unwrap_or(needed > for_columns + 1);
+        let order = match is_rearranged {
+            true => self.facts.deciding(self.trace, self.look.kind).to_vec(),
+            false => (0..widths.len()).collect(),
+        };
+        let in_order: Vec<u16> =
+            order.iter().map(|column| widths.get(*column).copied().unwrap_or_default()).collect();
+        let selected = selected.and_then(|selected| order.iter().position(|column| *column == selected));
+        let first = first_visible(&in_order, for_columns, selected, first);
         let mut columns = Vec::new();
         let mut x = start;
-        for (column, width) in widths.iter().enumerate().skip(first) {
+        for (column, width) in order.iter().zip(&in_order).skip(first) {
             if x + width > start + for_columns {
                 break;
             }
-            columns.push((column, x, *width));
+            columns.push((*column, x, *width));
             x += width + 1;
         }
-        let shown_to = columns.last().map_or(first, |(column, ..)| column + 1);
+        let hides_right = first + columns.len() < headers.len();
         let tail = has_tail.then(|| (x + 2, area.right().saturating_sub(x + 3)));
         Geometry {
             first_row: area.y + n_head,
             name_width,
+            order,
+            is_rearranged,
+            first,
             columns,
             hides_left: first > 0,
-            hides_right: shown_to < headers.len(),
+            hides_right,
             headers,
             tail,
         }
@@ -279,7 +308,7 @@ impl Drawer<'_> {
         text::put(buf, line.x, line.y, 1, sign, name_style, glyphs);
         let width = geometry.name_width;
         let cut = names::middle(&text::clean(&name), usize::from(width), glyphs).into_owned();
-        let spans = self.look.find.spans(&cut, name_style, self.cx);
+        let spans = self.look.query.find.spans(&cut, name_style, self.cx);
         text::put_line(buf, line.x + GUTTER, line.y, width, &Line::from(spans), glyphs);
         self.rule(line.y, buf, geometry);
         match self.look.kind {
@@ -302,7 +331,7 @@ impl Drawer<'_> {
         if selection.host == *name {
             return (self.cx.glyphs.winner, self.style(Role::Winner));
         }
-        if selection.reason == SelectionReason::Tie && selection.ties.contains(name) {
+        if selection.reason == SelectionReason::Tie && selection.ties.binary_search(name).is_ok() {
             return (self.cx.glyphs.tie, self.style(Role::Tie));
         }
         (" ", self.style(Role::Name))
@@ -362,7 +391,7 @@ impl Drawer<'_> {
             NodeVerdict::Excluded | NodeVerdict::NotEvaluated => " ",
         };
         let mut spans = vec![Span::styled(format!("{sign} "), style)];
-        spans.extend(self.look.find.spans(&verdict_text(verdict), style, self.cx));
+        spans.extend(self.look.query.find.spans(&verdict_text(verdict), style, self.cx));
         text::put_line(buf, x, line.y, width, &Line::from(spans), self.cx.glyphs);
     }
 
@@ -389,7 +418,7 @@ impl Drawer<'_> {
             text::put(buf, *x, line.y, *width, &value, style, self.cx.glyphs);
         }
         let (Some((x, width)), Some(total)) = (geometry.tail, score.scores.totals.get(index)) else { return };
-        let best = score.scores.totals.iter().copied().max().unwrap_or(*total);
+        let best = self.facts.best.unwrap_or(*total);
         let behind = match best.saturating_sub(*total) {
             0 => String::new(),
             gap => format!("-{gap}"),
@@ -429,9 +458,18 @@ impl Drawer<'_> {
         let columns_end = geometry.tail.map_or(line.right(), |(x, _)| x.saturating_sub(2));
         text::put(buf, line.x, line.y, columns_end.saturating_sub(line.x), &words, muted, glyphs);
         self.rule(line.y, buf, geometry);
-        let verdict = self.trace.filter.as_ref().and_then(|filter| filter.verdicts.get(index));
-        if let (Some((x, width)), Some(verdict)) = (geometry.tail, verdict) {
-            text::put(buf, x + 2, line.y, width.saturating_sub(2), &verdict_text(verdict), muted, glyphs);
+        let said = match self.look.kind {
+            CellKind::Filter => {
+                let verdict = self.trace.filter.as_ref().and_then(|filter| filter.verdicts.get(index));
+                verdict.map(|verdict| format!("  {}", verdict_text(verdict)))
+            }
+            CellKind::Score => {
+                let total = self.trace.score.as_ref().and_then(|score| score.scores.totals.get(index));
+                total.map(|total| format!("{total:>5}"))
+            }
+        };
+        if let (Some((x, width)), Some(said)) = (geometry.tail, said) {
+            text::put(buf, x, line.y, width, &said, muted, glyphs);
         }
     }
 
@@ -440,17 +478,20 @@ impl Drawer<'_> {
         let muted = self.style(Role::Muted);
         let dot = format!(" {} ", self.cx.glyphs.dot);
         let mut spans = Vec::new();
+        let Model { n_shown, n_nodes, .. } = self.model;
+        if n_shown < n_nodes {
+            spans.push(Span::styled(format!("{n_shown} of {n_nodes} shown"), self.style(Role::Match)));
+            spans.push(Span::styled(dot.clone(), muted));
+        }
         match self.look.kind {
             CellKind::Filter => {
                 let Some(filter) = &self.trace.filter else { return Line::default() };
-                let n_feasible = filter.n_feasible();
+                let n_feasible = self.facts.n_feasible;
                 let role = if n_feasible > 0 { Role::StatusSuccess } else { Role::StatusUnschedulable };
                 let verb = if n_feasible == 1 { "fits" } else { "fit" };
                 let counts = format!("{n_feasible} of {} {verb}", filter.verdicts.len());
                 spans.push(Span::styled(counts, self.style(role)));
-                let mut rejections = filter.rejections();
-                rejections.sort_by_key(|(_, n, _)| std::cmp::Reverse(*n));
-                for (plugin, n, _) in rejections {
+                for (plugin, n) in &self.facts.rejections {
                     spans.push(Span::styled(dot.clone(), muted));
                     spans.push(text::span(names::medium(plugin), self.style(Role::Text)));
                     spans.push(Span::styled(format!(" {n}"), self.style(Role::StatusUnschedulable)));
@@ -460,7 +501,7 @@ impl Drawer<'_> {
                 let role = if self.trace.selection.is_some() { Role::Winner } else { Role::Strong };
                 let verdict = explain::selection(self.trace).unwrap_or_else(|| explain::leader(self.trace));
                 spans.push(text::span(verdict, self.style(role)));
-                for (plugin, margin) in explain::margins(self.trace) {
+                for (plugin, margin) in &self.facts.margins {
                     spans.push(Span::styled(dot.clone(), muted));
                     spans.push(text::span(names::medium(plugin), self.style(Role::Text)));
                     spans.push(Span::styled(format!(" {margin:+}"), muted));

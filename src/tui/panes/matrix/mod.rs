@@ -3,8 +3,11 @@
 //! A row ends with the first plugin that turned the node down; nodes that fared the same fold into one row. With
 //! scores, the columns are points and the rows stand in the order of their totals.
 
+mod classes;
 mod draw;
+mod facts;
 mod model;
+mod query;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,8 +17,9 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use self::draw::{Drawer, Geometry};
-use self::model::{Look, MatrixRow, Model, Order, RowKey, can_fold, class_name, node_name};
-use super::find::Find;
+use self::facts::Facts;
+use self::model::{Look, MatrixRow, Model, Order, RowKey, node_name};
+use self::query::Query;
 use super::{CellKind, Cx, Outcome, Pane, PaneId, Request, Subject};
 use crate::api::Str;
 use crate::explain;
@@ -23,7 +27,7 @@ use crate::scheduler::trace::{CycleTrace, NodeVerdict};
 use crate::tui::action::{Action, Context};
 use crate::tui::theme::Role;
 use crate::tui::widgets::cursor::Cursor;
-use crate::tui::widgets::frame;
+use crate::tui::widgets::{frame, text};
 
 /// The plugin whose cell is looked at where no other decided.
 const FIT: &str = "NodeResourcesFit";
@@ -53,23 +57,41 @@ impl Points {
 /// The matrix pane.
 #[derive(Debug, Default)]
 pub struct MatrixPane {
-    find: Find,
+    query: Query,
     /// Verdicts or scores, if a person chose in this attempt; otherwise what the attempt has come to.
     chosen: Option<(u64, CellKind)>,
     points: Points,
     verdict_order: Option<Order>,
     score_order: Option<Order>,
+    is_reversed: bool,
+    /// Whether the columns that decide stand first, if a person chose; otherwise they do when not all are visible.
+    deciding_first: Option<bool>,
     /// Whether classes fold, if a person chose; otherwise they do when the nodes do not fit.
     folds: Option<bool>,
     turned: BTreeSet<String>,
     cursor: Cursor<RowKey>,
     /// The plugin whose cell is selected, if a person chose one; otherwise the one that decided.
     column: Option<Str>,
-    /// The first column that is visible.
+    /// How many columns are scrolled away to the left.
     first_column: usize,
     area: Rect,
     drawn: Option<Geometry>,
-    cache: Option<(Arc<CycleTrace>, Look, Model)>,
+    cache: Option<Cache>,
+}
+
+/// What was made of an attempt, and from what: drawing the same again costs only what is visible.
+#[derive(Debug)]
+struct Cache {
+    trace: Arc<CycleTrace>,
+    look: Look,
+    facts: Arc<Facts>,
+    model: Model,
+}
+
+impl Cache {
+    fn key(&self, index: usize) -> RowKey {
+        self.model.key(index, &self.trace, self.look.kind, &self.facts)
+    }
 }
 
 impl MatrixPane {
@@ -90,16 +112,21 @@ impl MatrixPane {
     fn look(&self, trace: &CycleTrace) -> Look {
         let kind = self.kind(trace);
         let order = match kind {
-            CellKind::Filter => self.verdict_order.unwrap_or(Order::Visit),
-            CellKind::Score => self.score_order.unwrap_or(Order::Best),
+            CellKind::Filter => self.verdict_order.clone().unwrap_or(Order::Visit),
+            CellKind::Score => self.score_order.clone().unwrap_or(Order::Best),
         };
-        let fits = trace.nodes().len() <= usize::from(self.area.height);
+        let n_nodes = match (kind, &trace.score) {
+            (CellKind::Score, Some(score)) => score.nodes.len(),
+            _ => trace.nodes().len(),
+        };
+        let fits = n_nodes <= usize::from(self.area.height);
         Look {
             kind,
             order,
+            is_reversed: self.is_reversed,
             folds: self.folds.unwrap_or(!fits),
             turned: self.turned.clone(),
-            find: self.find.clone(),
+            query: self.query.clone(),
         }
     }
 
@@ -107,16 +134,15 @@ impl MatrixPane {
     fn sync(&mut self, cx: &Cx<'_>) -> Option<Arc<CycleTrace>> {
         let trace = cx.view.scheduler.cycle.as_ref()?;
         let look = self.look(trace);
-        let is_current = self
-            .cache
-            .as_ref()
-            .is_some_and(|(known, before, _)| Arc::ptr_eq(known, trace) && *before == look);
-        if !is_current {
-            let model = Model::new(trace, &look);
-            self.cache = Some((Arc::clone(trace), look, model));
+        let known = self.cache.as_ref().filter(|cache| Arc::ptr_eq(&cache.trace, trace));
+        if known.is_none_or(|cache| cache.look != look) {
+            let facts = known.map(|cache| Arc::clone(&cache.facts));
+            let facts = facts.unwrap_or_else(|| Arc::new(Facts::new(trace)));
+            let model = Model::new(trace, &look, &facts);
+            self.cache = Some(Cache { trace: Arc::clone(trace), look, facts, model });
         }
-        let (_, look, model) = self.cache.as_ref()?;
-        self.cursor.sync(model.rows.len(), |index| model.key(index, trace, look.kind));
+        let cache = self.cache.as_ref()?;
+        self.cursor.sync(cache.model.rows.len(), |index| cache.key(index));
         Some(Arc::clone(trace))
     }
 
@@ -135,8 +161,8 @@ impl MatrixPane {
 
     /// The selected node, or the one that stands for the selected class; by its place.
     fn selected_index(&self) -> Option<usize> {
-        let (_, _, model) = self.cache.as_ref()?;
-        match model.rows.get(self.cursor.index()?)? {
+        let cache = self.cache.as_ref()?;
+        match cache.model.rows.get(self.cursor.index()?)? {
             MatrixRow::Node(index) | MatrixRow::Class { index, .. } => Some(*index),
         }
     }
@@ -157,7 +183,10 @@ impl MatrixPane {
                     NodeVerdict::Feasible | NodeVerdict::Excluded | NodeVerdict::NotEvaluated => None,
                 }
             }
-            CellKind::Score => explain::margins(trace).first().and_then(|(plugin, _)| position(plugin)),
+            CellKind::Score => {
+                let facts = &self.cache.as_ref()?.facts;
+                facts.margins.first().and_then(|(plugin, _)| position(plugin))
+            }
         };
         if let Some(column) = decided {
             return Some((column, true));
@@ -170,10 +199,29 @@ impl MatrixPane {
     fn move_column(&mut self, trace: &CycleTrace, forward: bool) {
         let plugins = self.plugins(trace);
         let Some((at, _)) = self.selected_column(trace) else { return };
+        // To the neighbour as the columns stand on the screen.
+        let order: Vec<usize> = match &self.drawn {
+            Some(drawn) if drawn.order().len() == plugins.len() => drawn.order().to_vec(),
+            _ => (0..plugins.len()).collect(),
+        };
+        let at = order.iter().position(|column| *column == at).unwrap_or_default();
         let to = if forward { at + 1 } else { at.saturating_sub(1) };
-        if let Some(plugin) = plugins.get(to) {
+        if let Some(plugin) = order.get(to).and_then(|column| plugins.get(*column)) {
             self.column = Some(Str::from(*plugin));
         }
+    }
+
+    fn set_order(&mut self, trace: &CycleTrace, order: Order) {
+        match self.kind(trace) {
+            CellKind::Filter => self.verdict_order = Some(order),
+            CellKind::Score => self.score_order = Some(order),
+        }
+        self.is_reversed = false;
+    }
+
+    /// Whether the columns that decide stand first.
+    fn puts_deciding_first(&self) -> bool {
+        self.deciding_first.unwrap_or_else(|| self.drawn.as_ref().is_some_and(Geometry::is_rearranged))
     }
 
     /// Verdicts, weighted, normalized and raw scores, one after the other.
@@ -196,14 +244,13 @@ impl MatrixPane {
     }
 
     /// Folds or unfolds the class of the selected row.
-    fn toggle_class(&mut self, trace: &CycleTrace) {
-        let Some(index) = self.selected_index().filter(|_| self.kind(trace) == CellKind::Filter) else {
-            return;
-        };
-        if !can_fold(trace, index) {
+    fn toggle_class(&mut self) {
+        let (Some(index), Some(cache)) = (self.selected_index(), &self.cache) else { return };
+        let classes = cache.facts.classes(&cache.trace, cache.look.kind);
+        if !classes.can_fold(index) {
             return;
         }
-        let class = class_name(trace, index);
+        let class = classes.name_of(index).to_owned();
         if !self.turned.remove(&class) {
             self.turned.insert(class.clone());
         }
@@ -214,21 +261,21 @@ impl MatrixPane {
     }
 
     fn select_key(&mut self, key: &RowKey) {
-        if let Some((trace, look, model)) = &self.cache {
-            self.cursor.select_key(key, |index| model.key(index, trace, look.kind));
+        if let Some(cache) = &self.cache {
+            self.cursor.select_key(key, |index| cache.key(index));
         }
     }
 
     fn is_open_class(&self) -> Option<bool> {
-        let (_, _, model) = self.cache.as_ref()?;
-        match model.rows.get(self.cursor.index()?)? {
+        let cache = self.cache.as_ref()?;
+        match cache.model.rows.get(self.cursor.index()?)? {
             MatrixRow::Class { is_open, .. } => Some(*is_open),
             MatrixRow::Node(_) => None,
         }
     }
 
     fn subject(&self) -> Option<Subject> {
-        let (trace, look, _) = self.cache.as_ref()?;
+        let Cache { trace, look, .. } = self.cache.as_ref()?;
         let node = node_name(trace, look.kind, self.selected_index()?);
         let plugin =
             self.plugins(trace).get(self.selected_column(trace)?.0).map(|plugin| Str::from(*plugin))?;
@@ -258,8 +305,12 @@ impl Pane for MatrixPane {
                     format!(" {dot} score {dot} {} {dot} {n}", self.points.as_str())
                 }
             };
-            parts.push_str(&format!(" {dot} {}", look.order.as_str()));
+            parts.push_str(&format!(" {dot} {}", look.order.text(look.is_reversed)));
             spans.push(Span::styled(parts, muted));
+        }
+        if let Some(mistake) = &self.query.mistake {
+            spans.push(Span::styled(format!(" {dot} "), muted));
+            spans.push(text::span(mistake, cx.theme.style(Role::Error)));
         }
         Line::from(spans)
     }
@@ -288,20 +339,31 @@ impl Pane for MatrixPane {
                 self.chosen = Some((trace.number, other));
             }
             Action::NextSort => {
-                let next = Some(self.look(&trace).order.next());
-                match self.kind(&trace) {
-                    CellKind::Filter => self.verdict_order = next,
-                    CellKind::Score => self.score_order = next,
+                let next = self.look(&trace).order.next();
+                self.set_order(&trace, next);
+            }
+            Action::SortByColumn => {
+                let plugins = self.plugins(&trace);
+                let Some(plugin) = self.selected_column(&trace).and_then(|(at, _)| plugins.get(at)) else {
+                    return Outcome::Ignored;
+                };
+                let order = Order::Column(Str::from(*plugin));
+                if self.look(&trace).order == order {
+                    self.is_reversed = !self.is_reversed;
+                } else {
+                    self.set_order(&trace, order);
                 }
             }
-            Action::ToggleFold => self.toggle_class(&trace),
-            Action::Fold if self.is_open_class() != Some(false) => self.toggle_class(&trace),
-            Action::Unfold if self.is_open_class() == Some(false) => self.toggle_class(&trace),
+            Action::ReverseSort => self.is_reversed = !self.is_reversed,
+            Action::DecidingFirst => self.deciding_first = Some(!self.puts_deciding_first()),
+            Action::ToggleFold => self.toggle_class(),
+            Action::Fold if self.is_open_class() != Some(false) => self.toggle_class(),
+            Action::Unfold if self.is_open_class() == Some(false) => self.toggle_class(),
             Action::FoldAll | Action::UnfoldAll => {
                 self.folds = Some(action == Action::FoldAll);
                 self.turned.clear();
             }
-            Action::Open if self.is_open_class().is_some() => self.toggle_class(&trace),
+            Action::Open if self.is_open_class().is_some() => self.toggle_class(),
             Action::Open => {
                 return match self.subject() {
                     Some(subject) => Outcome::Request(Request::OpenDetails(subject)),
@@ -309,8 +371,8 @@ impl Pane for MatrixPane {
                 };
             }
             _ => {
-                let Some((trace, look, model)) = &self.cache else { return Outcome::Ignored };
-                if !self.cursor.handle(action, |index| model.key(index, trace, look.kind)) {
+                let Some(cache) = &self.cache else { return Outcome::Ignored };
+                if !self.cursor.handle(action, |index| cache.key(index)) {
                     return Outcome::Ignored;
                 }
             }
@@ -339,13 +401,15 @@ impl Pane for MatrixPane {
         let selected_column = selected_column.map(|(column, _)| column);
         // Only a choice scrolls: with the rows' own columns the matrix would go to and fro.
         let wanted_column = selected_column.filter(|_| self.column.is_some());
-        let Some((_, look, model)) = &self.cache else { return };
+        let Some(Cache { look, facts, model, .. }) = &self.cache else { return };
         if let Some(why) = why_empty(&trace, look, model, cx) {
             frame::empty(area, buf, &why, cx);
             return;
         }
         self.cursor.set_height(usize::from(self.area.height));
-        let drawer = Drawer { trace: &trace, look, model, points: self.points, cx };
+        let points = self.points;
+        let drawer =
+            Drawer { trace: &trace, look, facts, model, points, deciding_first: self.deciding_first, cx };
         let geometry = drawer.geometry(area, n_head, wanted_column, self.first_column);
         self.first_column = geometry.first_column();
         drawer.render(area, buf, &geometry, &self.cursor, selected_column);
@@ -354,28 +418,28 @@ impl Pane for MatrixPane {
 
     fn hit(&mut self, position: Position, cx: &Cx<'_>) -> Outcome {
         let Some(trace) = self.sync(cx) else { return Outcome::Ignored };
-        let (Some(geometry), Some((_, look, model))) = (&self.drawn, &self.cache) else {
+        let (Some(geometry), Some(cache)) = (&self.drawn, &self.cache) else {
             return Outcome::Ignored;
         };
         let plugin =
             geometry.column_at(position.x).and_then(|column| self.plugins(&trace).get(column).copied());
         let row = usize::from(position.y.saturating_sub(self.area.y)) + self.cursor.offset();
-        if !self.area.contains(position) || row >= model.rows.len() {
+        if !self.area.contains(position) || row >= cache.model.rows.len() {
             return Outcome::Ignored;
         }
         let was_selected = self.cursor.index() == Some(row);
-        self.cursor.select(row, |index| model.key(index, &trace, look.kind));
+        self.cursor.select(row, |index| cache.key(index));
         if let Some(plugin) = plugin {
             self.column = Some(Str::from(plugin));
         }
         if was_selected && self.is_open_class().is_some() {
-            self.toggle_class(&trace);
+            self.toggle_class();
         }
         Outcome::Changed
     }
 
     fn set_filter(&mut self, filter: Option<&str>) {
-        self.find.set(filter);
+        self.query = Query::parse(filter.unwrap_or_default());
     }
 
     fn selected(&self, _cx: &Cx<'_>) -> Option<Subject> {
@@ -389,7 +453,7 @@ fn why_empty(trace: &CycleTrace, look: &Look, model: &Model, cx: &Cx<'_>) -> Opt
         return None;
     }
     let why = match look.kind {
-        _ if look.find.is_on() => return Some(String::from("No node matches.")),
+        _ if look.query.is_on() => return Some(String::from("No node matches.")),
         CellKind::Filter if trace.filter.is_none() => explain::no_filter(trace),
         CellKind::Score if trace.score.is_none() => explain::no_scores(trace),
         CellKind::Filter | CellKind::Score => return Some(String::from("There are no nodes.")),

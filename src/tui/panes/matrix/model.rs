@@ -3,50 +3,56 @@
 //! Made once for an attempt and kept until the attempt or the way of looking at it changes: drawing then costs
 //! only the rows that are visible, however many nodes there are.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeSet;
 
+use super::classes::{Classes, N_FOLDED_FROM, rank};
+use super::facts::Facts;
+use super::query::{Asked, Filter, Query, ZONE_LABEL, label, points};
 use crate::api::Str;
 use crate::explain;
-use crate::framework::{Code, Status};
-use crate::scheduler::trace::{CycleTrace, NodeVerdict};
-use crate::tui::panes::CellKind;
-use crate::tui::panes::find::Find;
-use crate::tui::widgets::text;
-
-/// Up to so many feasible nodes are shown one by one.
-const N_FEASIBLE_UNFOLDED: usize = 8;
-/// From so many nodes of one class on, one of them stands for the others.
-const N_FOLDED_FROM: usize = 3;
+use crate::framework::{Code, NodeInfo, Status};
+use crate::scheduler::trace::{CycleTrace, FilterTrace, NodeVerdict};
+use crate::tui::panes::{CellKind, names};
 
 /// The order of the rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// As the search visited the nodes.
     Visit,
     /// By name.
     Name,
+    /// By zone, then by name.
+    Zone,
     /// The best first: by total, or what fits before what does not.
     Best,
+    /// By what one plugin said: the most points first, or what it let through first.
+    Column(Str),
 }
 
 impl Order {
     /// The next one.
-    pub(super) const fn next(self) -> Self {
+    pub(super) const fn next(&self) -> Self {
         match self {
             Self::Visit => Self::Name,
-            Self::Name => Self::Best,
-            Self::Best => Self::Visit,
+            Self::Name => Self::Zone,
+            Self::Zone => Self::Best,
+            Self::Best | Self::Column(_) => Self::Visit,
         }
     }
 
     /// In a word or two.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
+    pub(super) fn text(&self, is_reversed: bool) -> String {
+        let words = match self {
+            Self::Visit if is_reversed => return String::from("last visited first"),
+            Self::Best if is_reversed => return String::from("worst first"),
             Self::Visit => "in order of visit",
             Self::Name => "by name",
+            Self::Zone => "by zone",
             Self::Best => "best first",
-        }
+            Self::Column(plugin) => &format!("by {}", names::medium(plugin)),
+        };
+        if is_reversed { format!("{words}, reversed") } else { words.to_owned() }
     }
 }
 
@@ -55,10 +61,11 @@ impl Order {
 pub(super) struct Look {
     pub(super) kind: CellKind,
     pub(super) order: Order,
+    pub(super) is_reversed: bool,
     pub(super) folds: bool,
     /// Classes that are shown the other way than `folds` says.
     pub(super) turned: BTreeSet<String>,
-    pub(super) find: Find,
+    pub(super) query: Query,
 }
 
 /// What a row is, for the selection.
@@ -83,70 +90,150 @@ pub(super) enum MatrixRow {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     pub(super) rows: Vec<MatrixRow>,
-    /// The widest name of a node.
-    pub(super) name_width: usize,
+    /// How many nodes are shown or folded away, and how many there are.
+    pub(super) n_shown: usize,
+    pub(super) n_nodes: usize,
 }
-
-/// What nodes of one class have in common.
-type Class<'t> = (u8, &'t str, &'t [String]);
 
 impl Model {
     /// Makes the rows.
-    pub(super) fn new(trace: &CycleTrace, look: &Look) -> Self {
+    pub(super) fn new(trace: &CycleTrace, look: &Look, facts: &Facts) -> Self {
         match look.kind {
-            CellKind::Filter => Self::of_verdicts(trace, look),
-            CellKind::Score => Self::of_scores(trace, look),
+            CellKind::Filter => Self::of_verdicts(trace, look, facts),
+            CellKind::Score => Self::of_scores(trace, look, facts),
         }
     }
 
-    fn of_verdicts(trace: &CycleTrace, look: &Look) -> Self {
+    fn of_verdicts(trace: &CycleTrace, look: &Look, facts: &Facts) -> Self {
         let nodes = trace.nodes();
         let Some(filter) = &trace.filter else { return Self::default() };
         let verdicts = &filter.verdicts;
         let n_nodes = nodes.len().min(verdicts.len());
+        let asked = Filter::new(&look.query, trace);
         let mut shown: Vec<usize> = (0..n_nodes)
             .map(|i| (i + filter.start_index) % n_nodes)
             .filter(|index| {
-                let (_, plugin, reasons) = class(&verdicts[*index]);
-                let texts = [nodes[*index].name().as_ref(), plugin];
-                look.find.matches(texts.into_iter().chain(reasons.iter().map(String::as_str)))
+                let node = &nodes[*index];
+                let scored =
+                    look.query.is_on().then(|| facts.scored(trace).get(node.name()).copied()).flatten();
+                let verdict = Some(&verdicts[*index]);
+                asked.admits(Asked { name: node.name(), node: Some(node), verdict, scored })
             })
             .collect();
-        match look.order {
+        let by_name = |a: &usize, b: &usize| nodes[*a].name().cmp(nodes[*b].name());
+        match &look.order {
+            Order::Visit if look.is_reversed => shown.reverse(),
             Order::Visit => {}
-            Order::Name => shown.sort_by(|a, b| nodes[*a].name().cmp(nodes[*b].name())),
-            Order::Best => shown.sort_by_key(|index| class(&verdicts[*index]).0),
+            Order::Name => sort(&mut shown, look, by_name),
+            Order::Zone => sort(&mut shown, look, |a, b| {
+                zone(Some(&nodes[*a])).cmp(&zone(Some(&nodes[*b]))).then_with(|| by_name(a, b))
+            }),
+            Order::Best => {
+                sort(&mut shown, look, |a, b| rank(&verdicts[*a]).cmp(&rank(&verdicts[*b])));
+            }
+            Order::Column(plugin) => {
+                let column = filter.plugins.iter().position(|other| **other == **plugin);
+                let key = |index: &usize| answer_of(filter, &verdicts[*index], column);
+                sort(&mut shown, look, |a, b| key(a).cmp(&key(b)));
+            }
         }
-        let rows = if look.folds || !look.turned.is_empty() {
-            folded(&shown, verdicts, look)
-        } else {
-            shown.into_iter().map(MatrixRow::Node).collect()
-        };
-        Self { rows, name_width: widest(nodes.iter().map(|node| node.name())) }
+        let n_shown = shown.len();
+        Self { rows: rows(shown, trace, look, facts), n_shown, n_nodes }
     }
 
-    fn of_scores(trace: &CycleTrace, look: &Look) -> Self {
+    fn of_scores(trace: &CycleTrace, look: &Look, facts: &Facts) -> Self {
         let Some(score) = &trace.score else { return Self::default() };
-        let total = |index: &usize| score.scores.totals.get(*index).copied().unwrap_or_default();
-        let mut shown: Vec<usize> = (0..score.nodes.len())
-            .filter(|index| look.find.matches([score.nodes[*index].as_ref()]))
+        let asked = Filter::new(&look.query, trace);
+        let n_nodes = score.nodes.len();
+        let needs_nodes = look.query.is_on() || look.order == Order::Zone;
+        let positions: Vec<Option<usize>> = if needs_nodes {
+            score.nodes.iter().map(|name| trace.snapshot.position(name)).collect()
+        } else {
+            Vec::new()
+        };
+        let node = |index: usize| {
+            let position = positions.get(index).copied().flatten()?;
+            trace.nodes().get(position).map(AsRef::as_ref)
+        };
+        let verdict = |index: usize| {
+            let position = positions.get(index).copied().flatten()?;
+            trace.filter.as_ref()?.verdicts.get(position)
+        };
+        let mut shown: Vec<usize> = (0..n_nodes)
+            .filter(|index| {
+                let name = &score.nodes[*index];
+                let (node, verdict) = (node(*index), verdict(*index));
+                asked.admits(Asked { name, node, verdict, scored: Some(*index) })
+            })
             .collect();
-        match look.order {
+        let total = |index: &usize| score.scores.totals.get(*index).copied().unwrap_or_default();
+        let by_name = |a: &usize, b: &usize| score.nodes[*a].cmp(&score.nodes[*b]);
+        match &look.order {
+            Order::Visit if look.is_reversed => shown.reverse(),
             Order::Visit => {}
-            Order::Name => shown.sort_by(|a, b| score.nodes[*a].cmp(&score.nodes[*b])),
-            Order::Best => shown.sort_by_key(|index| Reverse(total(index))),
+            Order::Name => sort(&mut shown, look, by_name),
+            Order::Zone => {
+                sort(&mut shown, look, |a, b| {
+                    zone(node(*a)).cmp(&zone(node(*b))).then_with(|| by_name(a, b))
+                });
+            }
+            Order::Best => sort(&mut shown, look, |a, b| total(b).cmp(&total(a))),
+            Order::Column(plugin) => {
+                let column = score.scores.plugins.iter().position(|scores| *scores.plugin == **plugin);
+                let key = |index: &usize| column.and_then(|column| points(score, column, *index));
+                // Of equal points the better total stands first.
+                sort(&mut shown, look, |a, b| (key(b), total(b)).cmp(&(key(a), total(a))));
+            }
         }
-        let rows = shown.into_iter().map(MatrixRow::Node).collect();
-        Self { rows, name_width: widest(score.nodes.iter()) }
+        let n_shown = shown.len();
+        Self { rows: rows(shown, trace, look, facts), n_shown, n_nodes }
     }
 
     /// What a row is.
-    pub(super) fn key(&self, index: usize, trace: &CycleTrace, kind: CellKind) -> RowKey {
+    pub(super) fn key(&self, index: usize, trace: &CycleTrace, kind: CellKind, facts: &Facts) -> RowKey {
         match self.rows.get(index) {
             Some(MatrixRow::Node(node)) => RowKey::Node(node_name(trace, kind, *node)),
-            Some(MatrixRow::Class { index, .. }) => RowKey::Class(class_name(trace, *index)),
+            Some(MatrixRow::Class { index, .. }) => {
+                RowKey::Class(facts.classes(trace, kind).name_of(*index).to_owned())
+            }
             None => RowKey::Node(Str::from("")),
         }
+    }
+}
+
+/// Sorts, keeping the order of equals.
+fn sort(shown: &mut [usize], look: &Look, compare: impl Fn(&usize, &usize) -> Ordering) {
+    shown.sort_by(|a, b| if look.is_reversed { compare(b, a) } else { compare(a, b) });
+}
+
+fn zone(node: Option<&NodeInfo>) -> Option<&str> {
+    node.and_then(|node| label(node, ZONE_LABEL))
+}
+
+/// What the plugin of a column said of a node, the best first: nothing against it, a rejection, or it was not asked.
+fn answer_of<'t>(
+    filter: &FilterTrace,
+    verdict: &'t NodeVerdict,
+    column: Option<usize>,
+) -> (u8, Reverse<u8>, &'t [String]) {
+    const PASSED: u8 = 0;
+    const REJECTED: u8 = 1;
+    const NOT_ASKED: u8 = 2;
+    let Some(column) = column else { return (NOT_ASKED, Reverse(0), &[]) };
+    match verdict {
+        NodeVerdict::Feasible => (PASSED, Reverse(0), &[]),
+        NodeVerdict::Rejected(status) => {
+            let last = filter.plugins.iter().position(|plugin| *plugin == status.plugin());
+            match last.map(|last| column.cmp(&last)) {
+                Some(Ordering::Equal) => {
+                    let is_hopeless = status.code() == Code::UnschedulableAndUnresolvable;
+                    (REJECTED, Reverse(u8::from(!is_hopeless)), status.reasons())
+                }
+                Some(Ordering::Greater) => (NOT_ASKED, Reverse(0), &[]),
+                Some(Ordering::Less) | None => (PASSED, Reverse(0), &[]),
+            }
+        }
+        NodeVerdict::Excluded | NodeVerdict::NotEvaluated => (NOT_ASKED, Reverse(0), &[]),
     }
 }
 
@@ -159,18 +246,30 @@ pub(super) fn node_name(trace: &CycleTrace, kind: CellKind, index: usize) -> Str
     name.cloned().unwrap_or_else(|| Str::from(""))
 }
 
-/// The rows with classes folded, each where its first node stands.
-fn folded(shown: &[usize], verdicts: &[NodeVerdict], look: &Look) -> Vec<MatrixRow> {
-    let mut members: BTreeMap<Class<'_>, Vec<usize>> = BTreeMap::new();
-    for index in shown {
-        members.entry(class(&verdicts[*index])).or_default().push(*index);
+fn rows(shown: Vec<usize>, trace: &CycleTrace, look: &Look, facts: &Facts) -> Vec<MatrixRow> {
+    if look.folds || !look.turned.is_empty() {
+        folded(&shown, facts.classes(trace, look.kind), look)
+    } else {
+        shown.into_iter().map(MatrixRow::Node).collect()
     }
+}
+
+/// The rows with classes folded, each where its first node stands.
+fn folded(shown: &[usize], classes: &Classes, look: &Look) -> Vec<MatrixRow> {
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); classes.len()];
+    for index in shown {
+        if let Some(members) = members.get_mut(classes.of(*index)) {
+            members.push(*index);
+        }
+    }
+    let is_turned: Vec<bool> =
+        (0..classes.len()).map(|class| look.turned.contains(classes.name(class))).collect();
     let mut rows = Vec::new();
     for index in shown {
-        let class = class(&verdicts[*index]);
-        let all = members.get(&class).map_or(&[][..], Vec::as_slice);
-        let is_turned = look.turned.contains(&name_of(class));
-        let folds = look.folds && !(class.0 == FEASIBLE && all.len() <= N_FEASIBLE_UNFOLDED);
+        let class = classes.of(*index);
+        let all = members.get(class).map_or(&[][..], Vec::as_slice);
+        let is_turned = is_turned.get(class) == Some(&true);
+        let folds = look.folds && !classes.stays_unfolded(class, all.len());
         if all.len() < N_FOLDED_FROM || !folds && !is_turned {
             rows.push(MatrixRow::Node(*index));
         } else if all.first() == Some(index) {
@@ -183,40 +282,6 @@ fn folded(shown: &[usize], verdicts: &[NodeVerdict], look: &Look) -> Vec<MatrixR
         }
     }
     rows
-}
-
-const FEASIBLE: u8 = 0;
-
-/// The class of a verdict; lower ones are better.
-fn class(verdict: &NodeVerdict) -> Class<'_> {
-    match verdict {
-        NodeVerdict::Feasible => (FEASIBLE, "", &[]),
-        NodeVerdict::Rejected(status) => match status.code() {
-            Code::Unschedulable | Code::Pending => (1, status.plugin(), status.reasons()),
-            Code::UnschedulableAndUnresolvable => (2, status.plugin(), status.reasons()),
-            Code::Success | Code::Error | Code::Wait | Code::Skip => (3, status.plugin(), status.reasons()),
-        },
-        NodeVerdict::Excluded => (4, "", &[]),
-        NodeVerdict::NotEvaluated => (5, "", &[]),
-    }
-}
-
-fn name_of((rank, plugin, reasons): Class<'_>) -> String {
-    format!("{rank} {plugin} {}", reasons.join(", "))
-}
-
-/// The class of the node at `index` of the snapshot, as a key.
-pub(super) fn class_name(trace: &CycleTrace, index: usize) -> String {
-    let verdict = trace.filter.as_ref().and_then(|filter| filter.verdicts.get(index));
-    verdict.map(|verdict| name_of(class(verdict))).unwrap_or_default()
-}
-
-/// Whether so many nodes fared like the one at `index` that they can fold.
-pub(super) fn can_fold(trace: &CycleTrace, index: usize) -> bool {
-    let Some(filter) = &trace.filter else { return false };
-    let Some(wanted) = filter.verdicts.get(index).map(class) else { return false };
-    filter.verdicts.iter().filter(|verdict| class(verdict) == wanted).take(N_FOLDED_FROM).count()
-        == N_FOLDED_FROM
 }
 
 /// A verdict in a few words.
@@ -243,8 +308,4 @@ fn said(status: &Status) -> String {
         text.push_str(rest.unwrap_or(reason));
     }
     if text.is_empty() { status.code().to_string() } else { text }
-}
-
-fn widest<'n>(names: impl Iterator<Item = &'n Str>) -> usize {
-    names.map(|name| text::width(&text::clean(name))).max().unwrap_or_default()
 }
