@@ -12,6 +12,7 @@ use super::breakpoints::list::Stop;
 use super::breakpoints::look::{Before, place_in};
 use super::breakpoints::{Breaks, DebugCommand, DebugView};
 use super::desk::Desk;
+use super::inspect::{Inspected, Inspector};
 use super::replay::chunk::Lead;
 use super::rewind::{Moment, Rewind};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
@@ -46,6 +47,8 @@ pub struct Stepper {
     /// Why it stands where it stands, if that is because of a breakpoint.
     stop: Option<Stop>,
     comparison: Option<(u64, Arc<BranchComparison>)>,
+    /// What is looked into besides the view.
+    inspector: Inspector,
 }
 
 impl Stepper {
@@ -72,6 +75,7 @@ impl Stepper {
             breaks: Breaks::default(),
             stop: None,
             comparison: None,
+            inspector: Inspector::default(),
         };
         stepper.tell_how_it_ends();
         stepper.tell_marks();
@@ -111,6 +115,12 @@ impl Stepper {
     /// Ends the recording, if there is one.
     pub fn finish_recording(&mut self, reason: &str) {
         self.rewind.finish_recording(reason);
+    }
+
+    /// What was asked for besides the view; while the session runs, as it was then.
+    pub fn inspected(&mut self) -> Option<Arc<Inspected>> {
+        let is_fresh = self.run_state == RunState::Paused;
+        self.inspector.view(self.rewind.simulator().scheduler(), is_fresh)
     }
 
     /// Whether it runs.
@@ -164,6 +174,7 @@ impl Stepper {
             SessionCommand::Record(to) => self.record(&to),
             SessionCommand::StopRecording => self.stop_recording(),
             SessionCommand::SaveLast(to) => self.save_last(&to),
+            SessionCommand::Inspect(question) => self.inspector.ask(question),
             SessionCommand::Compare(a, b) => self.compare(a, b),
             SessionCommand::Debug(command) => self.debug(command),
             SessionCommand::Quit => return false,

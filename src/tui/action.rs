@@ -207,6 +207,8 @@ actions! {
     NextMode "next-mode" [Matrix Nodes Details Log Timeline Agreement] hint 10 "mode" "Show the pane's next mode";
     PreviousMode "previous-mode" [Matrix Nodes Details Log Timeline Agreement] "Show the pane's mode before";
     NextSort "next-sort" [Matrix Nodes] "Put the rows in the next order";
+    AllowWaiting "allow-waiting" [Waiting] hint 17 "allow" "Let the selected pod go on that Permit plugins hold, after asking once";
+    RejectWaiting "reject-waiting" [Waiting] hint 18 "reject" "Turn the selected pod down that Permit plugins hold, after asking once";
     ToggleFollow "toggle-follow" [Log Details] hint 12 "follow" "Follow what is newest, or stay";
 
     AddPod "add-pod" [Global] hint 14 "add" "Add a pod from a template";

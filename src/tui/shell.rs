@@ -473,14 +473,22 @@ impl Shell {
             Request::Focus(id) => self.focus_on(id),
             Request::Select(subject) => self.selected = Some(subject),
             Request::OpenDetails(subject) => {
-                self.focus_on(PaneId::Details);
-                self.selected = Some(subject);
+                return self.open_details(subject);
             }
             Request::Notice(level, sentence) => self.notify(level, sentence),
             Request::Copy(copied) => return self.copy(copied),
+            Request::Command(line) => return self.carry_out(&line),
             Request::Action(action) => return self.perform(action),
         }
         Vec::new()
+    }
+
+    /// Shows the subject in the details, and asks the session for what that needs.
+    fn open_details(&mut self, subject: Subject) -> Vec<Effect> {
+        let question = subject.inspect();
+        self.focus_on(PaneId::Details);
+        self.selected = Some(subject);
+        question.map(|question| Effect::Session(SessionCommand::Inspect(question))).into_iter().collect()
     }
 
     fn after_overlay(&mut self, outcome: OverlayOutcome) -> Vec<Effect> {
@@ -529,6 +537,7 @@ impl Shell {
             Ok(Deed::Arm { anyway }) => return self.ask_to_arm(anyway),
             Ok(Deed::ApplyFile(path)) => return vec![Effect::ApplyFile(path)],
             Ok(Deed::ConfigFile(path)) => return vec![Effect::ConfigFile(path)],
+            Ok(Deed::Open(subject)) => return self.open_details(subject),
             Ok(Deed::Theme(name)) => self.use_theme(&name),
             Err(text) if text.contains('\n') => {
                 self.overlays.push(Box::new(Message::new("not done".to_owned(), text)));

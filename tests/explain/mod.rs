@@ -1,6 +1,7 @@
 //! What the program says about decisions, to the letter.
 
 mod volumes;
+mod why;
 
 use std::sync::Arc;
 

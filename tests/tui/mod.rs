@@ -8,3 +8,4 @@ mod overlays;
 mod panes;
 mod stories;
 mod timeline;
+mod why;

@@ -18,10 +18,12 @@ use crate::api::{Kind, Str, Time};
 use crate::driver::breakpoints::Breaks;
 use crate::driver::breakpoints::list::Stop;
 use crate::driver::desk::Desk;
+use crate::driver::inspect::Inspector;
+use crate::driver::permit;
 use crate::driver::rewind::Moment;
 use crate::driver::sandbox::simulator::ExtenderTransport;
 use crate::driver::session::{
-    Known, Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
+    Edit, Known, Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
 };
 use crate::framework::extender::{ExtenderAnswer, ExtenderVerb};
 use crate::scheduler::effect::{Effect, EffectId, EffectKind};
@@ -198,6 +200,7 @@ fn spawn_with(
         desk,
         breaks: Breaks::default(),
         stop: None,
+        inspector: Inspector::default(),
     };
     if !waits {
         session.start_feeds();
@@ -255,6 +258,8 @@ enum Purpose {
 }
 
 pub(super) struct Live {
+    /// What is looked into besides the view.
+    inspector: Inspector,
     /// What was done, and who said so.
     ledger: Ledger,
     surveys: UnboundedSender<(Survey, Purpose)>,
@@ -498,6 +503,7 @@ impl Live {
             SessionCommand::StepPhase | SessionCommand::StepPlacement => self.step(Command::NextPhase),
             SessionCommand::StepCycle => self.step(Command::ScheduleOne),
             SessionCommand::Live(command) => self.live_command(command),
+            SessionCommand::Edit(edit @ (Edit::Allow(_) | Edit::Reject(_))) => self.signal(&edit),
             SessionCommand::Edit(_) => {
                 let text =
                     "a live cluster is not edited here: fork it (:fork) and edit the fork, or use kubectl";
@@ -511,6 +517,7 @@ impl Live {
             SessionCommand::Leave => {
                 self.say(NoticeLevel::Info, "this is the live cluster: :fork copies it into a sandbox");
             }
+            SessionCommand::Inspect(question) => self.inspector.ask(question),
             SessionCommand::Seek(_)
             | SessionCommand::SeekAgain { .. }
             | SessionCommand::Fork
@@ -528,6 +535,17 @@ impl Live {
             }
         }
         true
+    }
+
+    /// Passes a person's word for a waiting pod on to the scheduler.
+    fn signal(&mut self, edit: &Edit) {
+        match permit::signals(self.engine.scheduler(), edit) {
+            Ok((inputs, said)) => {
+                inputs.into_iter().for_each(|input| self.engine.input(input, now()));
+                self.say(NoticeLevel::Info, said);
+            }
+            Err(said) => self.say(NoticeLevel::Error, said),
+        }
     }
 
     fn mark(&mut self, text: &str, is_note: bool) {
@@ -589,6 +607,7 @@ impl Live {
     fn view(&mut self) -> SessionView {
         self.breaks.update_watches(self.engine.scheduler());
         let scheduler = self.engine.scheduler();
+        let inspected = self.inspector.view(scheduler, false);
         let now = now();
         let view = SessionView {
             source: self.target.context.as_str().into(),
@@ -598,7 +617,12 @@ impl Live {
             next_timeout: scheduler.next_timeout_reason().map(|(at, what)| (at - now, what)),
             scheduler: Arc::new(self.scheduler_view()),
             moment: Moment::default(),
-            known: Known { n_answered: self.n_answered, recorder: self.recorder_view(), ..Known::default() },
+            known: Known {
+                n_answered: self.n_answered,
+                recorder: self.recorder_view(),
+                inspected,
+                ..Known::default()
+            },
             debug: self.breaks.view(self.stop()),
             branches: Arc::default(),
             comparison: None,

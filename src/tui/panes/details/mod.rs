@@ -4,9 +4,14 @@
 
 mod attempt;
 mod devices;
+mod internals;
+mod now;
 mod objects;
 mod page;
 mod pod;
+mod preemption;
+mod reading;
+mod rules;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -14,10 +19,40 @@ use ratatui::text::{Line, Span};
 
 use self::page::Page;
 use super::find::Find;
-use super::{CellKind, Cx, Outcome, Pane, PaneId, Subject};
+use super::{CellKind, Cx, Outcome, Pane, PaneId, Request, Subject};
 use crate::tui::action::{Action, Context};
 use crate::tui::theme::Role;
 use crate::tui::widgets::{frame, text};
+
+/// What is shown of a thing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    /// Sentences and numbers.
+    #[default]
+    Page,
+    /// Of a pod: its rules about other pods, domain by domain.
+    Rules,
+    /// The object.
+    Yaml,
+}
+
+impl Mode {
+    const fn next(self, is_pod: bool) -> Self {
+        match self {
+            Self::Page if is_pod => Self::Rules,
+            Self::Page | Self::Rules => Self::Yaml,
+            Self::Yaml => Self::Page,
+        }
+    }
+
+    const fn previous(self, is_pod: bool) -> Self {
+        match self {
+            Self::Yaml if is_pod => Self::Rules,
+            Self::Yaml | Self::Rules => Self::Page,
+            Self::Page => Self::Yaml,
+        }
+    }
+}
 
 /// The details pane.
 #[derive(Debug, Default)]
@@ -28,8 +63,7 @@ pub struct DetailsPane {
     /// What was drawn last, and how far it was scrolled.
     shown: Option<Subject>,
     offset: usize,
-    /// Whether the object is shown as YAML.
-    is_yaml: bool,
+    mode: Mode,
     n_lines: usize,
     area: Rect,
 }
@@ -63,8 +97,10 @@ impl Pane for DetailsPane {
             spans.push(Span::styled(format!(" {dot} "), muted));
             spans.push(text::span(subject_title(subject, cx), muted));
         }
-        if self.is_yaml {
-            spans.push(Span::styled(format!(" {dot} YAML"), muted));
+        match self.mode {
+            Mode::Page => {}
+            Mode::Rules => spans.push(Span::styled(format!(" {dot} spread and affinity"), muted)),
+            Mode::Yaml => spans.push(Span::styled(format!(" {dot} YAML"), muted)),
         }
         if self.pinned.is_some() {
             spans.push(Span::styled(format!(" {dot} pinned"), cx.theme.style(Role::Accent)));
@@ -87,8 +123,16 @@ impl Pane for DetailsPane {
             Action::SelectFirst => 0,
             Action::SelectLast => last,
             Action::NextMode | Action::PreviousMode => {
-                self.is_yaml = !self.is_yaml;
+                let is_pod = matches!(self.subject(cx), Some(Subject::Pod(_)));
+                let is_next = action == Action::NextMode;
+                self.mode = if is_next { self.mode.next(is_pod) } else { self.mode.previous(is_pod) };
                 0
+            }
+            Action::Open => {
+                return match self.subject(cx).and_then(|subject| full_reading(subject, cx)) {
+                    Some(subject) => Outcome::Request(Request::OpenDetails(subject)),
+                    None => Outcome::Ignored,
+                };
             }
             Action::ToggleFollow => {
                 self.pinned = match self.pinned {
@@ -121,7 +165,11 @@ impl Pane for DetailsPane {
         if width == 0 || self.area.height == 0 {
             return;
         }
-        let page = if self.is_yaml { objects::yaml(&subject, cx) } else { page_of(&subject, cx) };
+        let page = match (self.mode, &subject) {
+            (Mode::Yaml, _) => objects::yaml(&subject, cx),
+            (Mode::Rules, Subject::Pod(key)) => rules::rules(key, cx),
+            (Mode::Page | Mode::Rules, _) => page_of(&subject, cx),
+        };
         let lines = page.lines(width, &self.find, cx);
         self.n_lines = lines.len();
         self.offset = self.offset.min(self.last_offset());
@@ -148,6 +196,19 @@ impl Pane for DetailsPane {
     }
 }
 
+/// Where all plugins are asked about what is shown.
+fn full_reading(subject: &Subject, cx: &Cx<'_>) -> Option<Subject> {
+    let tried = || cx.view.scheduler.cycle.as_ref().map(|cycle| cycle.pod_key());
+    match subject {
+        Subject::Pod(pod) => Some(Subject::Reading(pod.clone(), None)),
+        Subject::Node(node) | Subject::Cell { node, .. } => {
+            Some(Subject::Reading(tried()?, Some(node.clone())))
+        }
+        Subject::Reading(..) | Subject::Internals => Some(subject.clone()),
+        Subject::Plugin { .. } | Subject::Phase(_) | Subject::Attempt(_) | Subject::Event(_) => None,
+    }
+}
+
 fn subject_title(subject: &Subject, cx: &Cx<'_>) -> String {
     match subject {
         Subject::Pod(pod) => format!("pod {pod}"),
@@ -163,6 +224,9 @@ fn subject_title(subject: &Subject, cx: &Cx<'_>) -> String {
         Subject::Phase(phase) => phase.to_string(),
         Subject::Attempt(number) => format!("attempt {number}"),
         Subject::Event(event) => format!("event {}", event.reason),
+        Subject::Reading(pod, None) => format!("why {pod}"),
+        Subject::Reading(pod, Some(node)) => format!("why {pod} {} {node}", cx.glyphs.times),
+        Subject::Internals => String::from("internals"),
     }
 }
 
@@ -176,6 +240,8 @@ fn page_of(subject: &Subject, cx: &Cx<'_>) -> Page {
         Subject::Plugin { plugin, phase } => attempt::plugin(&mut page, plugin, *phase, cx),
         Subject::Phase(phase) => attempt::phase(&mut page, *phase, cx),
         Subject::Attempt(number) => attempt::past(&mut page, *number, cx),
+        Subject::Reading(pod, node) => reading::reading(&mut page, pod, node.as_ref(), cx),
+        Subject::Internals => internals::internals(&mut page, cx),
     }
     page
 }
