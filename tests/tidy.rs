@@ -32,20 +32,23 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "cli",
             "driver/extender/tls",
             "driver/live/audit",
+            "driver/metrics",
             "driver/recorder",
+            "driver/serve",
             "tui/event_loop",
             "tui/commands",
+            "tui/remote",
         ],
     ),
     ("std::env", &["cli", "tui/mod", "tui/terminal", "tui/event_loop"]),
     // Device selectors read addresses; they connect to none.
-    ("std::net", &["driver/extender", "framework/device_cel"]),
-    ("std::thread", &["driver", "tui/event_loop", "tui/signals", "tui/terminal"]),
-    ("Instant::now", &["driver", "tui/event_loop"]),
+    ("std::net", &["cli/serve", "driver/extender", "driver/serve", "framework/device_cel"]),
+    ("std::thread", &["driver", "tui/event_loop", "tui/signals", "tui/terminal", "tui/remote"]),
+    ("Instant::now", &["driver", "tui/event_loop", "tui/remote"]),
     ("SystemTime", &["driver", "cli", "tui/log_lines"]),
     ("tokio::", &["driver", "tui", "cli"]),
     ("ratatui", &["tui"]),
-    ("crossterm", &["tui/terminal", "tui/event_loop", "tui/keymap", "cli"]),
+    ("crossterm", &["tui/terminal", "tui/event_loop", "tui/remote", "tui/keymap", "cli"]),
 ];
 
 fn root() -> PathBuf {

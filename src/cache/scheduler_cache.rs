@@ -213,6 +213,11 @@ impl Cache {
         Ok(())
     }
 
+    /// How many pods are assumed.
+    pub fn n_assumed(&self) -> usize {
+        self.assumed.len()
+    }
+
     /// Whether the pod is assumed.
     pub fn is_assumed_pod(&self, pod: &Pod) -> bool {
         self.assumed.contains(pod.uid())

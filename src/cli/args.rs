@@ -1,5 +1,6 @@
 //! Subcommands and flags.
 
+use super::serve_args::{AttachArgs, ServeArgs};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -27,6 +28,10 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// Opens the console on a live cluster: watches and predicts, and writes nothing until it is armed
     Live(Box<LiveArgs>),
+    /// Is the scheduler of a cluster, without a terminal: elects, serves health and metrics, as kube-scheduler does
+    Serve(Box<ServeArgs>),
+    /// Opens the console on a scheduler that serves on this machine
+    Attach(AttachArgs),
     /// Schedules a cluster from files until nothing moves, and prints where each pod went
     Run(RunArgs),
     /// Opens the console on a recording, or plays it without a screen and compares every decision
@@ -41,6 +46,10 @@ pub enum Command {
     Import(ImportArgs),
     /// Shows, compares or checks a KubeSchedulerConfiguration
     Config(ConfigArgs),
+    /// Prints a shell's completions of this command line
+    Completions(CompletionsArgs),
+    /// Prints a manual page: of the program, or of a subcommand
+    Man(ManArgs),
     /// Compares this scheduler with kube-scheduler
     #[command(subcommand, hide = true)]
     Conformance(ConformanceCommand),
@@ -352,6 +361,25 @@ pub struct ReplayArgs {
     /// How the console looks.
     #[command(flatten)]
     pub console: ConsoleArgs,
+}
+
+/// `schedscope completions`.
+#[derive(Clone, Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `schedscope man`.
+#[derive(Clone, Debug, Args)]
+pub struct ManArgs {
+    /// Writes the pages of the program and of each subcommand into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "subcommands")]
+    pub out: Option<PathBuf>,
+    /// The subcommand, such as `config view`; the program itself without it
+    #[arg(value_name = "SUBCOMMAND")]
+    pub subcommands: Vec<String>,
 }
 
 /// `schedscope config`.

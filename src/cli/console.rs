@@ -1,6 +1,7 @@
 //! Opens the console: look, log, keymap, terminal.
 
 use std::fs::OpenOptions;
+use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context as _;
@@ -12,6 +13,7 @@ use super::args::ConsoleArgs;
 use super::settings::SettingsFiles;
 use crate::tui::log_lines::LogRing;
 use crate::tui::settings::SettingsSource as _;
+use crate::tui::widgets::text::clean;
 use crate::tui::{TuiError, TuiOptions};
 
 /// What the arguments and the environment say about the console. Everything that can be wrong with them is found
@@ -51,6 +53,30 @@ pub(super) fn start_log(args: &ConsoleArgs, ring: &LogRing) -> anyhow::Result<()
         .with(file)
         .try_init()
         .context("starting the log")
+}
+
+/// Sends log lines to standard error, where there is no console.
+pub(super) fn start_plain_log(args: &ConsoleArgs) -> anyhow::Result<()> {
+    // The client's own lines repeat what is said here.
+    let filter = format!("kube_client=off,kube_runtime=off,{}", args.log);
+    let filter = EnvFilter::try_new(filter).with_context(|| format!("--log: {:?}", args.log))?;
+    let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(|| CleanLines);
+    tracing_subscriber::registry().with(layer.with_filter(filter)).try_init().context("starting the log")
+}
+
+/// Standard error for lines that may quote a cluster's texts.
+struct CleanLines;
+
+impl Write for CleanLines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        writeln!(std::io::stderr(), "{}", clean(text.trim_end_matches('\n')))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
+    }
 }
 
 /// An error of the console with what a person can do about it.

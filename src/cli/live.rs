@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -51,6 +51,7 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     let connection = connection(&args.connection);
     let setup = runtime.block_on(prepare(args, &connection, &configuration))?;
     if let Some(output) = args.output {
+        console::start_plain_log(&args.console)?;
         let (setup, client, recorder, _) = setup;
         let (session, thread) = spawn(setup, &client, runtime).context("starting the session")?;
         let code = print(session, output);
@@ -183,7 +184,8 @@ async fn prepare(
     let header = header.context("the past of the session cannot be kept")?;
     let desk = Desk::new(header, setup::slim(&args.record), args.record.file.as_deref());
     let recording_file = args.record.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    let steering = steering(args, configuration, &target)?;
+    let kubectl = kubectl(&args.connection, &target);
+    let steering = steering(args.audit.as_deref(), args.serve_anyway, configuration, kubectl)?;
     let setup = LiveSetup {
         engine,
         kinds,
@@ -193,8 +195,9 @@ async fn prepare(
         host: connect::host_name(),
         transport,
         is_running: !args.paused,
-        election: election(args, configuration),
+        election: election(args.leader_elect, configuration),
         is_armed: args.operate,
+        served: None,
         recording_file: recording_file.into(),
         steering,
     };
@@ -202,8 +205,13 @@ async fn prepare(
 }
 
 /// The audit file and what else a person decides about operating.
-fn steering(args: &LiveArgs, configuration: &SchedulerConfig, target: &Target) -> anyhow::Result<Steering> {
-    let audit = match &args.audit {
+pub(super) fn steering(
+    audit: Option<&Path>,
+    serves_anyway: bool,
+    configuration: &SchedulerConfig,
+    kubectl: String,
+) -> anyhow::Result<Steering> {
+    let audit = match audit {
         Some(path) => {
             Some(Audit::open(path).with_context(|| format!("--audit: opening {}", path.display()))?)
         }
@@ -216,15 +224,15 @@ fn steering(args: &LiveArgs, configuration: &SchedulerConfig, target: &Target) -
     Ok(Steering {
         audit,
         audit_place: default_place(home("XDG_STATE_HOME").as_deref(), home("HOME").as_deref()),
-        serves_anyway: args.serve_anyway,
+        serves_anyway,
         delays_caches: configuration.document.delay_cache_until_active,
         operator: format!("{operator}@{}", connect::host_name()),
-        kubectl: kubectl(&args.connection, target),
+        kubectl,
     })
 }
 
 /// `kubectl` with the flags that lead to the same cluster; the token stays out.
-fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
+pub(super) fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
     let mut text = "kubectl".to_owned();
     let path = args.kubeconfig.as_ref().map(|path| path.display().to_string());
     let flags = [
@@ -243,9 +251,12 @@ fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
 }
 
 /// How it is made sure that no other instance writes; absent with `--leader-elect=false`.
-fn election(args: &LiveArgs, configuration: &SchedulerConfig) -> Option<(LeaseName, ElectionOptions)> {
+pub(super) fn election(
+    leader_elect: Option<bool>,
+    configuration: &SchedulerConfig,
+) -> Option<(LeaseName, ElectionOptions)> {
     let leader = &configuration.document.leader_election;
-    if !args.leader_elect.unwrap_or(leader.leader_elect.unwrap_or(true)) {
+    if !leader_elect.unwrap_or(leader.leader_elect.unwrap_or(true)) {
         return None;
     }
     let lease =
@@ -259,12 +270,15 @@ fn election(args: &LiveArgs, configuration: &SchedulerConfig) -> Option<(LeaseNa
     Some((lease, options))
 }
 
-fn profiles(configuration: &SchedulerConfig) -> anyhow::Result<Vec<Framework>> {
+pub(super) fn profiles(configuration: &SchedulerConfig) -> anyhow::Result<Vec<Framework>> {
     let profiles = build_profiles(&configuration.profiles, &in_tree_registry(), &configuration.gates);
     Ok(profiles.context("building the profiles")?.into_values().collect())
 }
 
-fn scheduler_options(configuration: &SchedulerConfig, extenders: Vec<Extender>) -> SchedulerOptions {
+pub(super) fn scheduler_options(
+    configuration: &SchedulerConfig,
+    extenders: Vec<Extender>,
+) -> SchedulerOptions {
     let gates = configuration.gates;
     SchedulerOptions {
         seed: seed(),
@@ -291,7 +305,7 @@ fn seed() -> u64 {
 
 /// The kinds that are watched: all that the scheduler reads, but what it reads in files alone, and what belongs to a
 /// gate that is off.
-fn kinds(configuration: &SchedulerConfig) -> Vec<Kind> {
+pub(super) fn kinds(configuration: &SchedulerConfig) -> Vec<Kind> {
     Kind::ALL
         .iter()
         .copied()

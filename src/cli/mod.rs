@@ -4,6 +4,8 @@
 //! library's.
 
 mod args;
+mod attach;
+mod completions;
 mod config;
 mod conformance;
 mod console;
@@ -11,22 +13,30 @@ mod diff;
 mod export;
 mod import;
 mod input;
+mod klog;
 mod live;
+mod man;
 mod redact;
 mod replay;
 mod run;
 mod sandbox;
+mod serve;
+mod serve_args;
 mod settings;
 mod setup;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::tui::widgets::text::clean;
 
 pub use args::{Cli, Command, ConformanceCommand};
+
+/// The name by which kubectl finds the program as its plugin.
+const PLUGIN: &str = "kubectl-schedscope";
 
 /// Exit codes, as documented in the help text.
 mod exit {
@@ -38,6 +48,10 @@ mod exit {
     pub(super) const DIFFERENT: u8 = 1;
     /// It went well up to where the recording was cut off.
     pub(super) const CUT: u8 = 1;
+    /// The lease of a scheduler that serves was lost.
+    pub(super) const LEASE_LOST: u8 = 1;
+    /// The instance that a console was attached to has gone.
+    pub(super) const DETACHED: u8 = 1;
     /// What was given is wrong.
     pub(super) const WRONG: u8 = 2;
     /// A replay differs from its recording.
@@ -53,11 +67,16 @@ mod exit {
 /// # Errors
 /// With the text for a person; the exit code is then 2.
 pub fn run() -> anyhow::Result<ExitCode> {
-    let cli = Cli::parse();
+    let mut command = command();
+    let mut matches = command.get_matches_mut();
+    let cli =
+        Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command).exit());
     let code = match cli.command {
         None => sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console)?,
         Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.record, &sandbox.console)?,
         Some(Command::Live(live)) => live::run(&live)?,
+        Some(Command::Serve(serve)) => serve::run(&serve)?,
+        Some(Command::Attach(attach)) => attach::run(&attach)?,
         Some(Command::Run(run)) => run::run(&run)?,
         Some(Command::Replay(replay)) => replay::run(&replay)?,
         Some(Command::Diff(diff)) => diff::run(&diff)?,
@@ -65,11 +84,24 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Some(Command::Export(export)) => export::run(&export)?,
         Some(Command::Import(import)) => import::run(&import)?,
         Some(Command::Config(config)) => config::run(&config)?,
+        Some(Command::Completions(args)) => completions::run(&args)?,
+        Some(Command::Man(args)) => man::run(&args)?,
         Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
         Some(Command::Conformance(ConformanceCommand::Bench(bench))) => conformance::bench(&bench)?,
         Some(Command::Conformance(ConformanceCommand::Run(script))) => conformance::run(&script)?,
     };
     Ok(ExitCode::from(code))
+}
+
+/// The command line's grammar, with the name that the program was called by: as a plugin of kubectl, that is
+/// `kubectl schedscope`.
+fn command() -> clap::Command {
+    let program = std::env::args_os().next().unwrap_or_default();
+    let is_plugin = Path::new(&program)
+        .file_stem()
+        .is_some_and(|name| name == PLUGIN || name == PLUGIN.replace('-', "_").as_str());
+    let command = Cli::command();
+    if is_plugin { command.bin_name(PLUGIN.replacen('-', " ", 1)) } else { command }
 }
 
 /// Tells a person something on standard error. What is quoted from files and arguments may hold anything, so it is

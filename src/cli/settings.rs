@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::args::{ColorWhen, ConsoleArgs};
-use crate::tui::keymap::load::{preset, with_overrides};
+use crate::tui::keymap::load::KeymapSource;
 use crate::tui::mistake;
 use crate::tui::settings::{Appearance, Settings, SettingsSource};
 use crate::tui::suggest::nearest;
@@ -145,25 +145,26 @@ impl SettingsSource for SettingsFiles {
                 known.join(", ")
             ));
         };
-        let mut keymap = settings
+        let preset = settings
             .preset()
-            .map(preset)
             .map_err(|why| format!("{}: keys: {why}", settings_file(self.folder.as_deref())))?;
+        let mut keymap_source = KeymapSource { preset: preset.as_str().to_owned(), files: Vec::new() };
         if let Some(path) = self.folder.as_ref().map(|folder| folder.join("keys.toml"))
             && let Some(text) = read_if_there(&path)?
         {
-            keymap = with_overrides(keymap, &path.display().to_string(), &text)
-                .map_err(|mistakes| mistake::lines(&mistakes))?;
+            keymap_source.files.push((path.display().to_string(), text));
         }
         if let Some(path) = &self.keymap {
             let file = path.display().to_string();
             let text = read_if_there(path)?.ok_or_else(|| format!("--keymap: there is no file {file}"))?;
-            keymap = with_overrides(keymap, &file, &text).map_err(|mistakes| mistake::lines(&mistakes))?;
+            keymap_source.files.push((file, text));
         }
+        let keymap = keymap_source.read().map_err(|mistakes| mistake::lines(&mistakes))?;
         Ok(Appearance {
             theme,
             themes,
             keymap,
+            keymap_source,
             is_ascii: self.is_ascii || settings.ascii.unwrap_or(false),
             is_motion_reduced: self.is_motion_reduced || settings.reduced_motion.unwrap_or(false),
             warnings: warnings.iter().map(ToString::to_string).collect(),

@@ -19,6 +19,7 @@ use super::breakpoints::{DebugCommand, DebugView};
 use super::desk::Desk;
 use super::history::HistoryLimits;
 use super::inspect::{Inspect, Inspected};
+use super::latency::LatencyView;
 use super::live::session::LiveCommand;
 use super::live::view::LiveView;
 use super::recorder::RecorderStats;
@@ -307,6 +308,8 @@ pub struct Known {
     pub replay: Option<Arc<ReplayView>>,
     /// Present while the session is recorded.
     pub recorder: Option<RecorderView>,
+    /// How long plugins took so far, where that is measured.
+    pub latency: Option<Arc<LatencyView>>,
     /// What was asked for last besides the view.
     pub inspected: Option<Arc<Inspected>>,
 }
@@ -380,6 +383,11 @@ impl SessionHandle {
         self.n_sent.load(Ordering::Relaxed)
     }
 
+    /// The views to come, for one who looks on.
+    pub fn watch(&self) -> watch::Receiver<Arc<SessionView>> {
+        self.views.clone()
+    }
+
     /// The newest view.
     pub fn view(&self) -> Arc<SessionView> {
         Arc::clone(&self.views.borrow())
@@ -400,7 +408,7 @@ pub fn spawn_sandbox(
     source: Str,
     desk: Option<Desk>,
 ) -> std::io::Result<SessionHandle> {
-    let mut stepper = Stepper::new(simulator);
+    let mut stepper = Stepper::measured(simulator);
     if let Some(desk) = desk {
         stepper.set_desk(desk);
     }
@@ -566,7 +574,14 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
         moment: stepper.moment(),
         live: None,
         aside: None,
-        known: Known { n_answered, timeline, replay, recorder: stepper.recorder_view(), inspected },
+        known: Known {
+            n_answered,
+            timeline,
+            replay,
+            recorder: stepper.recorder_view(),
+            latency: stepper.latency(),
+            inspected,
+        },
         debug: stepper.debug_view(),
         branches: stepper.branch_views(),
         comparison: stepper.comparison().cloned(),

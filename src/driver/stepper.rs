@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::api::{Duration, Kind, NamespacedName, Time};
+use crate::framework::meter::Meter;
 use crate::scheduler::pod_group_trace::GroupStep;
 
 use super::branches::{BranchComparison, BranchView};
@@ -13,6 +14,7 @@ use super::breakpoints::look::{Before, place_in};
 use super::breakpoints::{Breaks, DebugCommand, DebugView};
 use super::desk::Desk;
 use super::inspect::{Inspected, Inspector};
+use super::latency::{Latencies, LatencyView};
 use super::replay::chunk::Lead;
 use super::rewind::{Moment, Rewind};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
@@ -49,12 +51,27 @@ pub struct Stepper {
     comparison: Option<(u64, Arc<BranchComparison>)>,
     /// What is looked into besides the view.
     inspector: Inspector,
+    /// Who measures, if anybody does.
+    latencies: Option<Arc<Latencies>>,
 }
 
 impl Stepper {
     /// A paused sandbox.
     pub fn new(simulator: Simulator) -> Self {
         Self::on(Rewind::new(simulator))
+    }
+
+    /// The same with a clock beside it that measures how long plugins take.
+    pub fn measured(mut simulator: Simulator) -> Self {
+        let latencies = Latencies::new();
+        let meter: Arc<dyn Meter> = Arc::<Latencies>::clone(&latencies);
+        simulator.scheduler_mut().measure(&meter);
+        Self { latencies: Some(latencies), ..Self::new(simulator) }
+    }
+
+    /// How long plugins took so far, if that is measured.
+    pub fn latency(&self) -> Option<Arc<LatencyView>> {
+        self.latencies.as_ref().map(|latencies| Arc::new(latencies.view()))
     }
 
     /// A paused sandbox or recording with what is known of it.
@@ -76,6 +93,7 @@ impl Stepper {
             stop: None,
             comparison: None,
             inspector: Inspector::default(),
+            latencies: None,
         };
         stepper.tell_how_it_ends();
         stepper.tell_marks();

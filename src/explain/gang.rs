@@ -4,7 +4,7 @@ use crate::api::objects::Pod;
 use crate::api::{NamespacedName, Str};
 use crate::scheduler::view::{QueueRow, View};
 
-use super::{counted, listed};
+use super::listed;
 
 /// Where a member is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,5 +145,9 @@ pub fn gang_headline(gang: &Gang) -> String {
         .filter(|member| !member.place.has_place())
         .map(|member| member.pod.name.to_string())
         .collect();
-    format!("{has}; {} blocks it: {}.", counted(needed - n_placed, "missing place"), listed(&blocking, 4))
+    format!("{has}; {} it: {}.", blocks(needed - n_placed), listed(&blocking, 4))
+}
+
+fn blocks(n: usize) -> String {
+    if n == 1 { String::from("1 missing place blocks") } else { format!("{n} missing places block") }
 }

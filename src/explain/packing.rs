@@ -26,6 +26,8 @@ pub struct Room {
     pub n: i64,
     /// On how many nodes.
     pub n_nodes: usize,
+    /// Whether it is the size of the pod that was asked about.
+    pub is_wanted: bool,
     /// How many would fit if all that is free were on one node.
     pub n_in_one: i64,
 }
@@ -62,9 +64,9 @@ fn fits(cpu: i64, memory: i64, free: (i64, i64, i64)) -> i64 {
 /// CPU and memory that are free on a node and of no use, since something else is used up there.
 pub fn stranded(node: &NodeInfo) -> (i64, i64) {
     let (cpu, memory, _) = free(node);
+    let uses = resource_uses(node);
     let is_used_up = |name: &str| {
-        resource_uses(node)
-            .iter()
+        uses.iter()
             .any(|used| used.resource == name && used.percent().is_some_and(|percent| percent >= USED_UP))
     };
     let [no_cpu, no_memory, no_places] = [resources::CPU, resources::MEMORY, resources::PODS].map(is_used_up);
@@ -109,6 +111,7 @@ pub fn packing(view: &View, wanted: Option<&Resource>) -> Packing {
                 size: format!("{} {}", short(resources::CPU, cpu), short(resources::MEMORY, memory)),
                 n,
                 n_nodes,
+                is_wanted: wanted == Some((cpu, memory)),
                 n_in_one: fits(cpu, memory, all_free),
             }
         })

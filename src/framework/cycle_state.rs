@@ -43,6 +43,8 @@ pub struct CycleState {
     pub pod_group_cycle: Option<u64>,
     /// Whether PostFilter is left out, for a trial that only asks whether the pod fits.
     pub skip_all_post_filter_plugins: bool,
+    /// Whether each plugin's time is measured (`recordPluginMetrics`). Has no influence on anything.
+    pub is_sample: bool,
     write_results: Vec<(&'static str, ApiWrite, WriteResult)>,
 }
 
@@ -50,6 +52,11 @@ impl CycleState {
     /// An empty state.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same, told whether each plugin's time is measured.
+    pub fn sampled(is_sample: bool) -> Self {
+        Self { is_sample, ..Self::default() }
     }
 
     /// Keeps `data` for `plugin`; replaces what was kept under the same type.

@@ -12,6 +12,7 @@ mod diagnosis;
 mod events;
 pub mod extender;
 mod handle;
+pub mod meter;
 mod node_info;
 mod plugin;
 pub mod plugin_state;

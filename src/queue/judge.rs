@@ -4,6 +4,7 @@
 //! often and in which order they are asked is not promised.
 
 use crate::api::{NamespacedName, Object, Str};
+use crate::framework::meter::Measurement;
 use crate::framework::runtime::QueueingHintFunction;
 use crate::framework::{ClusterEvent, EventResource, Handle, QueuedPodInfo, QueueingHint};
 
@@ -84,7 +85,7 @@ impl<'a> Judge<'a> {
         for function in &profile.functions {
             let is_pending = info.pending_plugins.contains(function.plugin);
             if !is_pending && !info.unschedulable_plugins.contains(function.plugin)
-                || self.ask(profile, function, info) == HintResult::Skip
+                || self.measure(profile, function, info) == HintResult::Skip
             {
                 continue;
             }
@@ -117,6 +118,28 @@ impl<'a> Judge<'a> {
             }
         }
         Some(answers.into_vec()).filter(|answers| !answers.is_empty())
+    }
+
+    /// Asks, and tells whoever measures how long it took.
+    fn measure(
+        &self,
+        profile: &JudgeProfile<'_>,
+        function: &QueueingHintFunction,
+        info: &QueuedPodInfo,
+    ) -> HintResult {
+        let metering = &profile.handle.framework.metering;
+        let since = metering.stamp();
+        let result = self.ask(profile, function, info);
+        if let Some(since) = since {
+            let hint = match result {
+                HintResult::Skip => "QueueSkip",
+                HintResult::Queue => "Queue",
+                HintResult::Error(_) => "Error",
+            };
+            let (plugin, event) = (function.plugin, self.event.label());
+            metering.take(Measurement::Hint { plugin, event: &event, hint, since });
+        }
+        result
     }
 
     fn ask(

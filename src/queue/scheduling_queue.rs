@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::api::objects::Pod;
 use crate::api::{Duration, NamespacedName, Object, Time, Uid};
 use crate::framework::{
-    ClusterEvent, Handle, Plugin, PodInfo, QueuedPodInfo, pod_scheduling_properties_change,
+    ClusterEvent, Code, Handle, Plugin, PodInfo, QueuedPodInfo, pod_scheduling_properties_change,
 };
 
 use super::active_queue::ActiveQueue;
@@ -660,13 +660,19 @@ fn run_pre_enqueue_plugins(env: &QueueEnv<'_>, info: &mut QueuedPodInfo) {
     let pod = Arc::clone(info.pod());
     if let Some(profile) = env.profiles.get(&pod.spec.scheduler_name) {
         let handle = Handle { framework: &profile.framework, ..env.handle };
+        let metering = &profile.framework.metering;
+        let (since, is_sample) = (metering.stamp(), metering.is_sample());
         let plugins = &profile.framework.plugins.pre_enqueue;
         let held_so_far = plugins.iter().filter(|plugin| plugin.name() == info.gating_plugin.as_ref());
         let others = plugins.iter().filter(|plugin| plugin.name() != info.gating_plugin.as_ref());
-        let holds = held_so_far
-            .chain(others)
-            .filter_map(|plugin| plugin.as_pre_enqueue())
-            .find(|plugin| !plugin.pre_enqueue(&handle, &pod).is_success());
+        let holds = held_so_far.chain(others).filter_map(|plugin| plugin.as_pre_enqueue()).find(|plugin| {
+            let since = metering.stamp_if(is_sample);
+            let status = plugin.pre_enqueue(&handle, &pod);
+            metering.plugin(plugin.name(), "PreEnqueue", status.code(), since);
+            !status.is_success()
+        });
+        // Upstream counts a pod that is held as a success, too.
+        metering.point(&profile.framework.profile_name, "PreEnqueue", Code::Success, since);
         if let Some(plugin) = holds {
             let profiles = env.profiles.values();
             let events: BTreeSet<ClusterEvent> =

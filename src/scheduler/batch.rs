@@ -59,7 +59,8 @@ struct LastCycle {
 }
 
 impl Batch {
-    /// The node that the ranking proposes for this pod (`GetNodeHint`); it is used up by that.
+    /// The node that the ranking proposes for this pod (`GetNodeHint`); it is used up by that. Where it proposes none
+    /// although it is there, the error is why, in upstream's words.
     pub fn node_hint(
         &mut self,
         world: &World,
@@ -68,15 +69,19 @@ impl Batch {
         pod: &PodInfo,
         signature: Option<&Str>,
         cycle_number: u64,
-    ) -> Option<Str> {
-        let ranking = self.ranking.as_mut().filter(|ranking| !ranking.nodes.is_empty())?;
-        let last = self.last.as_ref().filter(|last| last.number + 1 == cycle_number)?;
-        if signature != Some(&ranking.signature) || world.now > ranking.created + BATCH_AGE_MAX {
-            return None;
+    ) -> Result<Str, Option<&'static str>> {
+        let ranking = self.ranking.as_mut().filter(|ranking| !ranking.nodes.is_empty()).ok_or(None)?;
+        let last =
+            self.last.as_ref().filter(|last| last.number + 1 == cycle_number).ok_or(Some("pod_skipped"))?;
+        if signature != Some(&ranking.signature) {
+            return Err(Some("pod_incompatible"));
         }
-        let last_node = world.snapshot.get(&last.chosen)?;
+        if world.now > ranking.created + BATCH_AGE_MAX {
+            return Err(Some("expired"));
+        }
+        let last_node = world.snapshot.get(&last.chosen).ok_or(Some("node_missing"))?;
         let status = framework.run_filter_plugins(&world.handle(framework), state, pod, last_node);
-        if status.is_rejected() { ranking.take_best() } else { None }
+        if status.is_rejected() { ranking.take_best().ok_or(None) } else { Err(Some("node_not_full")) }
     }
 
     /// What an attempt came to (`StoreScheduleResults`). `others` are the nodes that were scored and not taken, in any

@@ -11,9 +11,10 @@ use crate::api::objects::Pod;
 use crate::api::{Duration, Object, Str, Time, Uid};
 use crate::config::Gate;
 use crate::framework::extender::ExtenderAnswer;
+use crate::framework::meter::Measurement;
 use crate::framework::runtime::PluginVerdict;
 use crate::framework::runtime::waiting_pods::WaitingPod;
-use crate::framework::{BindAction, ClusterEvent, Framework, NominatingInfo, PodInfo, Status};
+use crate::framework::{BindAction, ClusterEvent, Code, Framework, NominatingInfo, PodInfo, Status};
 
 use super::Scheduler;
 use super::binding_cycles::BindingNumber;
@@ -55,6 +56,7 @@ impl Scheduler {
             host,
             since: self.world.now,
             stage: BindingStage::Begin,
+            stage_stamp: None,
             next_binder: 0,
             has_pre_bind_work: false,
             ready_since: Some(self.time_of_waits()),
@@ -227,12 +229,18 @@ impl Scheduler {
         let uid = binding.cycle.queued.uid().clone();
         let status = match self.world.waiting_pods.get(&uid) {
             None => Status::SUCCESS,
-            Some(WaitingPod { signal: None, .. }) => return Progress::Blocked,
+            Some(WaitingPod { signal: None, .. }) => {
+                binding.stage_stamp = binding.stage_stamp.or_else(|| self.world.metering().stamp());
+                return Progress::Blocked;
+            }
             Some(WaitingPod { signal: Some(signal), .. }) => {
                 binding.cycle.note(|trace| trace.phase = Phase::WaitOnPermit);
                 signal.clone()
             }
         };
+        if let Some(since) = binding.stage_stamp.take() {
+            self.world.metering().take(Measurement::PermitWait { code: status.code(), since });
+        }
         self.world.waiting_pods.remove(&uid);
         if status.is_rejected() {
             return Progress::Failed(rejection_while_waiting(&binding.host, status));
@@ -246,11 +254,13 @@ impl Scheduler {
         let node = binding.host.clone();
         binding.cycle.note(|trace| trace.outcome = CycleOutcome::Binding { node });
         binding.stage = BindingStage::PreBind;
+        binding.stage_stamp = self.world.metering().stamp();
         Progress::Advanced
     }
 
     fn bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
         let assumed = assumed(&binding.cycle);
+        binding.stage_stamp = framework.metering.stamp();
         if self.call_binder(binding, &assumed) {
             return Progress::Blocked;
         }
@@ -315,6 +325,8 @@ impl Scheduler {
                 }
             }
             Some(failure) => {
+                let (profile, since) = (&binding.cycle.profile_name, binding.stage_stamp);
+                self.world.metering().point(profile, "Bind", Code::Error, since);
                 let profiles = Arc::clone(&self.world.profiles);
                 if let Some(framework) = framework_of(&profiles, &binding.cycle.profile_name) {
                     self.handle_binding_cycle_error(binding, framework, failure);
@@ -368,6 +380,7 @@ impl Scheduler {
             note: format!("Successfully assigned {} to {}", pod.key(), binding.host),
         });
         self.last_messages.remove(pod.uid());
+        self.tell_bound(binding);
         let node = binding.host.clone();
         binding.cycle.note(|trace| {
             trace.outcome = CycleOutcome::Bound { node };
@@ -375,6 +388,25 @@ impl Scheduler {
         });
         binding.stage = BindingStage::PostBind;
         Progress::Advanced
+    }
+
+    fn tell_bound(&self, binding: &BindingCycle) {
+        let metering = self.world.metering();
+        metering.point(&binding.cycle.profile_name, "Bind", Code::Success, binding.stage_stamp);
+        metering.tell(|meter| {
+            let (cycle, queued) = (&binding.cycle, &binding.cycle.queued);
+            meter.take(Measurement::Bound {
+                profile: &cycle.profile_name,
+                pod: &queued.pod().key(),
+                node: &binding.host,
+                evaluated: cycle.feasible.len() + cycle.diagnosis.node_to_status.len(),
+                feasible: cycle.feasible.len(),
+                attempts: queued.attempts,
+                first_tried: queued.initial_attempt_timestamp.map(|first| self.world.now - first),
+                was_flushed: queued.was_flushed_from_unschedulable,
+                since: cycle.stamp,
+            });
+        });
     }
 
     fn post_bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {

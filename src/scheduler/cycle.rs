@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::api::{Kind, Str, Time};
+use crate::framework::meter::Stamp;
 use crate::framework::runtime::ScoreOutcome;
 use crate::framework::{
     CycleState, Diagnosis, FitError, NodeInfo, NominatingInfo, PodInfo, PreFilterResult, QueuedPodInfo,
@@ -20,6 +21,8 @@ pub(super) struct Cycle {
     /// `schedulerName` of its profile.
     pub profile_name: Str,
     pub state: CycleState,
+    /// When it began, by the clock of whoever measures.
+    pub stamp: Option<Stamp>,
     /// What comes next.
     pub next: Phase,
     pub diagnosis: Diagnosis,
@@ -79,6 +82,8 @@ pub(super) struct BindingCycle {
     pub since: Time,
     /// What comes next, or is under way.
     pub stage: BindingStage,
+    /// When the stage began, by the clock of whoever measures.
+    pub stage_stamp: Option<Stamp>,
     /// The first extender that has not been asked to bind.
     pub next_binder: usize,
     /// Whether any PreBind plugin has work.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::api::objects::{Node, Pod};
 use crate::api::{Kind, Object};
 use crate::config::Gate;
+use crate::framework::meter::{Measurement, Stamp};
 use crate::framework::{
     ActionType, ClusterEvent, EventResource, PodInfo, Told, node_scheduling_properties_change,
     pod_scheduling_properties_change,
@@ -111,7 +112,30 @@ impl Scheduler {
         };
         let event = ClusterEvent::new(resource, action);
         if self.world.profiles.values().any(|profile| profile.hints.is_of_interest(&event)) {
-            self.move_all(event, old, new, None);
+            self.tell_event(event, old, new, None);
+        }
+    }
+
+    /// Lets every rejected pod judge what a watch has reported.
+    fn tell_event(
+        &mut self,
+        event: ClusterEvent,
+        old: Option<&Object>,
+        new: Option<&Object>,
+        pre_check: Option<&dyn Fn(&Pod) -> bool>,
+    ) {
+        let since = self.world.metering().stamp();
+        self.move_all(event, old, new, pre_check);
+        if let Some(since) = since {
+            let event = event.label();
+            self.world.metering().take(Measurement::EventHandled { event: &event, since });
+        }
+    }
+
+    /// The queue has heard of a pod without a node.
+    fn told_of_queue(&self, event: &'static str, since: Option<Stamp>) {
+        if let Some(since) = since {
+            self.world.metering().take(Measurement::EventHandled { event, since });
         }
     }
 
@@ -132,20 +156,20 @@ impl Scheduler {
 
     fn add_node_to_cache(&mut self, node: &Arc<Node>) {
         self.cache.add_node(Arc::clone(node));
-        self.move_all(ClusterEvent::NODE_ADD, None, Some(&Object::Node(Arc::clone(node))), None);
+        self.tell_event(ClusterEvent::NODE_ADD, None, Some(&Object::Node(Arc::clone(node))), None);
     }
 
     fn update_node_in_cache(&mut self, old: &Arc<Node>, new: &Arc<Node>) {
         self.cache.update_node(Arc::clone(new));
         let (old_object, new_object) = (Object::Node(Arc::clone(old)), Object::Node(Arc::clone(new)));
         for event in node_scheduling_properties_change(new, old) {
-            self.move_all(event, Some(&old_object), Some(&new_object), None);
+            self.tell_event(event, Some(&old_object), Some(&new_object), None);
         }
     }
 
     fn delete_node_from_cache(&mut self, node: &Arc<Node>) {
         let object = Object::Node(Arc::clone(node));
-        self.move_all(ClusterEvent::NODE_DELETE, Some(&object), None, None);
+        self.tell_event(ClusterEvent::NODE_DELETE, Some(&object), None, None);
         let removed = self.cache.remove_node(node);
         self.note_cache_error(removed);
     }
@@ -188,10 +212,12 @@ impl Scheduler {
     fn add_pod_to_scheduling_queue(&mut self, pod: Arc<Pod>) {
         self.put_pod_group_member(&pod);
         let pod_info = Arc::new(PodInfo::with_options(Arc::clone(&pod), self.world.request_options));
+        let since = self.world.metering().stamp();
         let changes = self.queue.add(&self.world.queue_env(), pod_info);
         self.world.nominator.apply(&self.world.objects, changes);
+        self.told_of_queue("UnschedulablePodAdd", since);
         if self.options.gates.is_enabled(Gate::GangScheduling) {
-            self.move_all(ClusterEvent::UNSCHEDULED_POD_ADD, None, Some(&Object::Pod(pod)), None);
+            self.tell_event(ClusterEvent::UNSCHEDULED_POD_ADD, None, Some(&Object::Pod(pod)), None);
         }
     }
 
@@ -208,8 +234,10 @@ impl Scheduler {
             return;
         }
         let pod_info = Arc::new(PodInfo::with_options(Arc::clone(new), self.world.request_options));
+        let since = self.world.metering().stamp();
         let changes = self.queue.update(&self.world.queue_env(), Some(old), pod_info);
         self.world.nominator.apply(&self.world.objects, changes);
+        self.told_of_queue("UnschedulablePodUpdate", since);
         let nominated = &old.status.nominated_node_name;
         if !nominated.is_empty() && *nominated != new.status.nominated_node_name {
             self.give_up_nomination(old);
@@ -222,12 +250,14 @@ impl Scheduler {
         let priority = pod.priority();
         let object = Object::Pod(Arc::clone(pod));
         let is_lower_or_equal = move |other: &Pod| other.priority() <= priority;
-        self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, Some(&is_lower_or_equal));
+        self.tell_event(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, Some(&is_lower_or_equal));
     }
 
     fn remove_from_queue_and_nominator(&mut self, pod: &Arc<Pod>) {
+        let since = self.world.metering().stamp();
         let changes = self.queue.delete(pod);
         self.world.nominator.apply(&self.world.objects, changes);
+        self.told_of_queue("UnschedulablePodDelete", since);
         self.last_messages.remove(pod.uid());
     }
 
@@ -253,7 +283,7 @@ impl Scheduler {
             self.forget_pod_group_member(&assumed.pod);
         }
         let object = Object::Pod(Arc::clone(&assumed.pod));
-        self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, None);
+        self.tell_event(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, None);
     }
 
     /// Pod groups hear of a pod that came or changed.
@@ -275,7 +305,7 @@ impl Scheduler {
         let added =
             self.cache.add_pod(Arc::new(PodInfo::with_options(Arc::clone(&pod), self.world.request_options)));
         self.note_cache_error(added);
-        self.move_all(ClusterEvent::ASSIGNED_POD_ADD, None, Some(&Object::Pod(pod)), None);
+        self.tell_event(ClusterEvent::ASSIGNED_POD_ADD, None, Some(&Object::Pod(pod)), None);
     }
 
     fn update_assigned_pod_in_cache(&mut self, old: &Arc<Pod>, new: Arc<Pod>) {
@@ -287,7 +317,7 @@ impl Scheduler {
         let events = pod_scheduling_properties_change(&new, old);
         let (old_object, new_object) = (Object::Pod(Arc::clone(old)), Object::Pod(new));
         for event in events {
-            self.move_all(event, Some(&old_object), Some(&new_object), None);
+            self.tell_event(event, Some(&old_object), Some(&new_object), None);
         }
     }
 
@@ -296,6 +326,6 @@ impl Scheduler {
         let removed = self.cache.remove_pod(pod);
         self.note_cache_error(removed);
         let object = Object::Pod(Arc::clone(pod));
-        self.move_all(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, None);
+        self.tell_event(ClusterEvent::ASSIGNED_POD_DELETE, Some(&object), None, None);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::api::Str;
 use crate::api::objects::{Pod, PodCondition};
+use crate::framework::meter::Measurement;
 use crate::framework::{NominatingInfo, PodInfo};
 
 use super::Scheduler;
@@ -96,6 +97,14 @@ impl Scheduler {
         nominating_info: &NominatingInfo,
     ) {
         cycle.note(|trace| trace.next = None);
+        self.world.metering().tell(|meter| {
+            let (profile, pod) = (&*cycle.profile_name, &cycle.queued.pod().key());
+            let (message, since) = (message.as_str(), cycle.stamp);
+            if let (None, Some(since)) = (&cycle.host, since) {
+                meter.take(Measurement::Algorithm { since });
+            }
+            meter.take(Measurement::Failed { profile, pod, is_rejection, message, since });
+        });
         let outcome = if is_rejection {
             let nominated_node = match nominating_info {
                 NominatingInfo::Override(node) if !node.is_empty() => Some(node.clone()),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::api::{NamespacedName, Str, Time};
+use crate::framework::meter::Meter;
 use crate::framework::runtime::WeightedPlugin;
 use crate::framework::{Framework, NodeInfo, Plugin};
 
@@ -68,6 +69,25 @@ pub struct ProfileView {
 }
 
 impl Scheduler {
+    /// Lets every profile be measured from now on.
+    pub fn measure(&mut self, meter: &Arc<dyn Meter>) {
+        for profile in Arc::make_mut(&mut self.world.profiles).values_mut() {
+            profile.framework = profile.framework.clone().measured_by(Arc::clone(meter));
+        }
+    }
+
+    /// Lets whoever measures the other one measure this one.
+    pub(super) fn measured_as(&mut self, other: &Self) {
+        if let Some(meter) = other.world.metering().meter() {
+            self.measure(&meter);
+        }
+    }
+
+    /// Whether somebody measures.
+    pub fn is_measured(&self) -> bool {
+        self.world.metering().is_there()
+    }
+
     /// The time of the last input.
     pub fn now(&self) -> Time {
         self.world.now

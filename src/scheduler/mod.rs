@@ -24,6 +24,7 @@ mod evaluate;
 mod event_handlers;
 mod extender_calls;
 mod failure;
+pub mod gauges;
 pub mod input;
 pub mod internals;
 mod journal;
@@ -54,6 +55,7 @@ use crate::api::{Digest, Digestible, ObjectStore, Str, Time, Uid};
 use crate::cache::Cache;
 use crate::config::{FeatureGates, Gate};
 use crate::framework::extender::Extender;
+use crate::framework::meter::Measurement;
 use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
 use crate::queue::{MoveLogLevel, QueueProfile, SchedulingQueue};
@@ -202,7 +204,9 @@ impl Scheduler {
         let has_pod_groups = options.is_grouping && options.gates.is_enabled(Gate::GenericWorkload);
         let queue_options = QueueOptions { has_pod_groups, ..options.queue };
         let mut queue = SchedulingQueue::new(queue_options, queue_sort);
-        queue.set_move_log_level(move_log_level(options.is_tracing));
+        let is_measured =
+            by_name.values().any(|profile: &QueueProfile| profile.framework.metering.is_there());
+        queue.set_move_log_level(move_log_level(options.is_tracing, is_measured));
         Ok(Self {
             world: World::new(
                 by_name,
@@ -336,7 +340,7 @@ impl Scheduler {
     /// Whether evidence of attempts is kept from now on. Has no influence on any decision.
     pub fn set_tracing(&mut self, is_tracing: bool) {
         self.options.is_tracing = is_tracing;
-        self.queue.set_move_log_level(move_log_level(is_tracing));
+        self.queue.set_move_log_level(move_log_level(is_tracing, self.world.metering().is_there()));
     }
 
     /// Whether attempts leave their lines and no evidence from now on, as where many are made that nobody looks at. Has
@@ -560,7 +564,9 @@ impl Scheduler {
         for entry in self.queue.take_moves() {
             let (pod, text) = match &entry {
                 QueueMove::Entered { pod, queue, event } => {
-                    (pod.clone(), format!("to {} by {}", queue_name(*queue), event.label()))
+                    let event = event.label();
+                    self.world.metering().take(Measurement::Entered { queue: queue.as_str(), event: &event });
+                    (pod.clone(), format!("to {} by {event}", queue_name(*queue)))
                 }
                 QueueMove::Judged { pod, event, object, answers, strategy, .. } => {
                     let object = object.as_ref().map(|object| format!(" {object}")).unwrap_or_default();
@@ -683,6 +689,11 @@ const fn queue_name(queue: QueueName) -> &'static str {
 }
 
 /// Judgements are made for people only; without somebody to look at them the queue stops asking early.
-const fn move_log_level(is_tracing: bool) -> MoveLogLevel {
-    if is_tracing { MoveLogLevel::Judgements } else { MoveLogLevel::Off }
+const fn move_log_level(is_tracing: bool, is_measured: bool) -> MoveLogLevel {
+    match (is_tracing, is_measured) {
+        (true, _) => MoveLogLevel::Judgements,
+        // Pods that come into queues are counted.
+        (false, true) => MoveLogLevel::Moves,
+        (false, false) => MoveLogLevel::Off,
+    }
 }

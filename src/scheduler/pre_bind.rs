@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::framework::runtime::PluginVerdict;
-use crate::framework::{Framework, Handle, PreBindProgress, Status};
+use crate::framework::{Code, Framework, Handle, PreBindProgress, Status};
 
 use super::Scheduler;
 use super::binding_cycle::{Progress, assumed};
@@ -20,6 +20,12 @@ impl Scheduler {
     /// Runs the PreBind plugins group by group: those that allow it beside each other, the others alone.
     pub(super) fn pre_bind(&mut self, binding: &mut BindingCycle, framework: &Framework) -> Progress {
         let outcome = binding.pre_bind_outcome.take().or_else(|| self.ask_pre_bind(binding, framework));
+        if let Some(outcome) = &outcome {
+            let code =
+                if outcome.is_ok() && binding.cancelled.is_none() { Code::Success } else { Code::Error };
+            let since = binding.stage_stamp.take();
+            framework.metering.point(&framework.profile_name, "PreBind", code, since);
+        }
         match (outcome, &binding.cancelled) {
             (None, _) => Progress::Blocked,
             (Some(Err(failure)), _) => Progress::Failed(failure),
@@ -90,6 +96,7 @@ impl Scheduler {
             }
             let cancelled = binding.cancelled.as_deref().or(has_failed.then_some(ANOTHER_FAILED));
             let handle = Handle { now: self.time_of_waits(), ..self.world.handle(framework) };
+            let since = framework.metering.stamp_if(binding.cycle.state.is_sample);
             let progress =
                 pre_bind.pre_bind(&handle, &mut binding.cycle.state, &assumed, &binding.host, cancelled);
             match progress {
@@ -101,6 +108,7 @@ impl Scheduler {
                     binding.watched.extend(pre_bind.watched_kinds());
                 }
                 PreBindProgress::Done(status) => {
+                    framework.metering.plugin(name, "PreBind", status.code(), since);
                     binding.cycle.state.skip_pre_bind_plugins.insert(name);
                     let verdict = PluginVerdict { plugin: name, status: status.clone(), node_names: None };
                     binding.cycle.note(|trace| trace.pre_bind.get_or_insert_with(Vec::new).push(verdict));

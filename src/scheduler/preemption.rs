@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::api::objects::{Pod, PodCondition};
 use crate::api::{Str, Time, Uid};
+use crate::framework::meter::{Measurement, Stamp};
 use crate::framework::preemption::{Candidate, PendingVictim};
 
 use super::Scheduler;
@@ -49,6 +50,8 @@ pub(super) struct PreemptionRun {
     is_started: bool,
     /// Since when the next victim's turn has come.
     pub(super) ready_since: Option<Time>,
+    /// When it was decided, by the clock of whoever measures.
+    stamp: Option<Stamp>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +100,11 @@ impl Scheduler {
         let to_clear =
             if is_async { self.lower_nominations(&preemptor, &candidate.node_name) } else { VecDeque::new() };
         self.n_preemption_runs += 1;
+        self.world.metering().tell(|meter| {
+            let preemptor = preemptor.pods.first().map(|pod| pod.key().to_string()).unwrap_or_default();
+            let (node, n) = (&*candidate.node_name, candidate.victims.pods.len());
+            meter.take(Measurement::PreemptionVictims { preemptor: &preemptor, node, n });
+        });
         self.preemption_runs.push(PreemptionRun {
             number: self.n_preemption_runs,
             preemptor,
@@ -113,6 +121,7 @@ impl Scheduler {
             has_trouble: false,
             is_started: false,
             ready_since: None,
+            stamp: self.world.metering().stamp(),
         });
     }
 
@@ -192,6 +201,8 @@ impl Scheduler {
         if !run.is_async {
             return self.end_preemption_within_attempt(run, index);
         }
+        let is_success = run.failure.is_none();
+        self.world.metering().take(Measurement::PreemptionEnded { is_success, since: run.stamp });
         let uid = run.preemptor.uid();
         self.world.preemption.preempting.remove(uid);
         self.world.preemption.last_victims_pending_preemption.remove(uid);

@@ -120,6 +120,7 @@ impl Scheduler {
             self.begin_group_cycle(popped, is_stepped);
             return true;
         }
+        self.world.metering().tell_popped(popped.from == PoppedFrom::BackoffQ);
         self.counts.cycles += 1;
         self.note_attempt(&popped.info.pod().key());
         let mut cycle = self.new_cycle(popped.info, self.counts.cycles);
@@ -135,9 +136,11 @@ impl Scheduler {
 
     /// An attempt that has not begun.
     pub(super) fn new_cycle(&self, queued: QueuedPodInfo, number: u64) -> Cycle {
+        let metering = self.world.metering();
         Cycle {
             profile_name: queued.pod().spec.scheduler_name.clone(),
-            state: CycleState::new(),
+            state: CycleState::sampled(metering.is_sample()),
+            stamp: metering.stamp(),
             next: Phase::PreFilter,
             diagnosis: Diagnosis { node_to_status: NodeToStatus::new(), ..Diagnosis::default() },
             pre_filter_result: None,
@@ -342,8 +345,10 @@ impl Scheduler {
         evidence.n_to_find = n_to_find;
         let start = self.next_start_node_index;
         let mut statuses = Vec::new();
+        let since = framework.metering.stamp();
         let passed =
             self.pass_filters(cycle, framework, positions, n_to_find, start, &mut statuses, &mut evidence);
+        framework.told_of_filter(&cycle.state, passed.as_ref().err(), since);
         // Upstream counts what it has seen even when a plugin failed, so that all nodes get their turn.
         let n_feasible = passed.as_ref().map_or(0, Vec::len);
         self.note_statuses(cycle, statuses);
@@ -373,9 +378,10 @@ impl Scheduler {
         if !self.options.is_batching || !self.world.extenders.is_empty() || !framework.can_sign_pods() {
             return;
         }
+        let since = framework.metering.stamp();
         cycle.signature = framework.sign_pod(&self.world.handle(framework), &cycle.queued.signed_pod);
         let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
-        cycle.node_hint = batch.node_hint(
+        let hint = batch.node_hint(
             &self.world,
             framework,
             &cycle.state,
@@ -383,6 +389,8 @@ impl Scheduler {
             cycle.signature.as_ref(),
             cycle.number,
         );
+        framework.metering.tell_node_hint(&cycle.profile_name, &hint, since);
+        cycle.node_hint = hint.ok();
     }
 
     /// Leaves the ranking of this attempt to the pods that follow it.
@@ -402,9 +410,13 @@ impl Scheduler {
                 others.push(RankedNode { total: *total, randomizer, name: node.name().clone() });
             }
         }
-        let now = self.world.now;
+        let (now, since) = (self.world.now, self.world.metering().stamp());
+        let n_others = cycle.feasible.len().saturating_sub(1);
         let batch = self.batches.entry(cycle.profile_name.clone()).or_default();
         batch.store(now, cycle.signature.as_ref(), cycle.node_hint.as_ref(), host, others, cycle.number);
+        let is_used = cycle.node_hint.as_ref().map(|hint| hint == host);
+        let is_signed = cycle.signature.is_some();
+        self.world.metering().tell_stored(&cycle.profile_name, is_used, is_signed, n_others, since);
     }
 
     fn after_filter(&self, cycle: &mut Cycle, framework: &Framework) -> Next {
@@ -642,6 +654,7 @@ impl Scheduler {
             let evidence = SelectionTrace { host: host.clone(), reason, total, ties, runner_up };
             cycle.note(|trace| trace.selection = Some(evidence));
         }
+        self.world.metering().tell_algorithm(cycle.stamp);
         cycle.host = Some(host);
         Next::Phase(Phase::Assume)
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::api::{ObjectStore, Rng, Str, Time};
 use crate::framework::extender::Extender;
+use crate::framework::meter::Metering;
 use crate::framework::pod_group::PodGroupStates;
 use crate::framework::preemption::PreemptionState;
 use crate::framework::runtime::waiting_pods::WaitingPods;
@@ -97,6 +98,14 @@ impl World {
             tie_break: self.tie_break,
             rng: &self.rng,
             requests: &self.requests,
+        }
+    }
+
+    /// Who measures what belongs to no profile alone.
+    pub fn metering(&self) -> &Metering {
+        match self.profiles.values().next() {
+            Some(profile) => &profile.framework.metering,
+            None => &self.no_framework.metering,
         }
     }
 

@@ -160,6 +160,8 @@ pub const COMMANDS: &[CommandInfo] = &[
     command("mark", "NAME", "Mark this moment", &[], known::mark),
     command("note", "TEXT", "Say something about this moment", &[], known::note),
     command("record", "[FILE|stop]", "Record the session from its start on", &[], known::record),
+    command("take", "", "Take the controls of a session that several people look at", &[], known::take),
+    command("release", "", "Give the controls back", &[], known::release),
     command("save-last", "[FILE]", "Save what happened as a recording", &[], known::save_last),
     command(
         "break",

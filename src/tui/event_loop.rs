@@ -292,7 +292,8 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-const fn mouse_deed(event: &MouseEvent) -> Option<MouseDeed> {
+/// What an event of the mouse means, if it means anything.
+pub(super) const fn mouse_deed(event: &MouseEvent) -> Option<MouseDeed> {
     match event.kind {
         MouseEventKind::Down(MouseButton::Left) => Some(MouseDeed::Click),
         MouseEventKind::ScrollUp => Some(MouseDeed::ScrollUp),

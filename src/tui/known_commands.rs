@@ -1,6 +1,7 @@
 //! Command lines about what is known of the session: going to a place, searching, marking, recording.
 
 use crate::api::NamespacedName;
+use crate::driver::live::session::LiveCommand;
 use crate::driver::seek::{SeekTo, Wanted};
 use crate::driver::session::{RecordTo, SessionCommand};
 
@@ -62,6 +63,16 @@ pub(super) fn search(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, Stri
         [] => session(SessionCommand::SeekAgain { is_back: false }),
         words => seek(SeekTo::Next(Wanted::Text(words.join(" ")))),
     }
+}
+
+/// `:take`.
+pub(super) fn take(_: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    session(SessionCommand::Live(LiveCommand::TakeControls))
+}
+
+/// `:release`.
+pub(super) fn release(_: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    session(SessionCommand::Live(LiveCommand::GiveControls))
 }
 
 /// `:mark`.

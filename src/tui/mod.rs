@@ -30,6 +30,7 @@ pub mod mistake;
 pub mod overlays;
 pub mod panes;
 pub mod plain;
+pub mod remote;
 pub mod settings;
 pub mod shell;
 pub mod signals;
@@ -112,7 +113,7 @@ pub fn check(is_plain: bool) -> Result<(), TuiError> {
 pub fn run(session: SessionHandle, options: TuiOptions) -> Result<ExitReason, TuiError> {
     check(options.is_plain)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let Appearance { theme, themes, keymap, is_ascii, is_motion_reduced, warnings } = options.appearance;
+    let Appearance { theme, themes, keymap, is_ascii, is_motion_reduced, warnings, .. } = options.appearance;
     for warning in warnings {
         tracing::warn!(target: "settings", "{warning}");
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::keymap::Keymap;
-use super::keymap::load::{Preset, built_in};
+use super::keymap::load::{KeymapSource, Preset, built_in};
 use super::mistake::Mistake;
 use super::suggest::nearest;
 use super::theme::library::Themes;
@@ -65,6 +65,8 @@ pub struct Appearance {
     pub themes: Themes,
     /// The keys.
     pub keymap: Keymap,
+    /// Where those come from.
+    pub keymap_source: KeymapSource,
     /// Whether only ASCII is drawn.
     pub is_ascii: bool,
     /// Whether nothing is lit for a moment.
@@ -80,6 +82,7 @@ impl Appearance {
             theme: Theme::dark(depth),
             themes: Themes::default(),
             keymap: built_in(),
+            keymap_source: KeymapSource::default(),
             is_ascii: false,
             is_motion_reduced: false,
             warnings: Vec::new(),

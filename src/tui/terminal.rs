@@ -101,6 +101,15 @@ impl Terminal {
         Ok(())
     }
 
+    /// Shows what was drawn elsewhere for this terminal.
+    pub fn show(&mut self, bytes: &[u8]) -> Result<(), TuiError> {
+        queue!(self.inner.backend_mut(), BeginSynchronizedUpdate)?;
+        self.inner.backend_mut().write_all(bytes)?;
+        queue!(self.inner.backend_mut(), EndSynchronizedUpdate)?;
+        Write::flush(self.inner.backend_mut())?;
+        Ok(())
+    }
+
     /// Forgets what is on the screen, so that the next frame is drawn as a whole.
     pub fn forget(&mut self) {
         self.is_forgotten = true;

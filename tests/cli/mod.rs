@@ -10,6 +10,7 @@ mod output;
 mod readme;
 mod recording;
 mod refused;
+mod shells;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

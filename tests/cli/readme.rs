@@ -23,7 +23,7 @@ const CARGO: &str = "#!/bin/sh
 case \"$1 $2\" in
     'run --release') shift 2; [ \"$1\" != -- ] || shift; exec schedscope \"$@\" ;;
     'run --example') [ -f \"$ROOT/examples/$3.rs\" ] ;;
-    'test ' | 'build --release' | 'install --path') ;;
+    'test --locked' | 'build --release' | 'install --path') ;;
     *) echo \"cargo: unexpected arguments: $*\" >&2; exit 64 ;;
 esac
 ";

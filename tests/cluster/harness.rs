@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
@@ -25,7 +25,7 @@ pub fn skipped() -> Option<String> {
 }
 
 /// The program that is etcd, kube-apiserver and kube-scheduler, built once.
-fn built() -> &'static Result<PathBuf, String> {
+pub fn built() -> &'static Result<PathBuf, String> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     BUILT.get_or_init(|| {
         if let Some(path) = std::env::var_os("SCHEDSCOPE_CONTROLPLANE") {
@@ -55,20 +55,27 @@ pub struct Options<'a> {
     pub gates: &'a str,
     /// Further tokens, as `--token-auth-file` has them.
     pub tokens: &'a str,
+    /// Further flags of the API server, with blanks between them.
+    pub flags: &'a str,
 }
 
-/// A control plane. It ends with the value.
+/// One control plane is enough for a small machine.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A control plane. It ends with the value; until then no other test has one.
 pub struct ControlPlane {
     child: Child,
     dir: TempDir,
     port: u16,
     runtime: Runtime,
     client: Client,
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl ControlPlane {
     /// Starts one and waits until it is ready.
     pub fn start(options: Options<'_>) -> Self {
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let dir = TempDir::new().unwrap();
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         if !options.tokens.is_empty() {
@@ -77,7 +84,7 @@ impl ControlPlane {
         let child = spawn(dir.path(), port, options);
         let runtime = Runtime::new().unwrap();
         let client = client(&runtime, &dir.path().join("kubeconfig"));
-        Self { child, dir, port, runtime, client }
+        Self { child, dir, port, runtime, client, _turn: turn }
     }
 
     /// Stops it and starts it again on the same data and the same port.
@@ -105,13 +112,60 @@ impl ControlPlane {
         path
     }
 
+    /// The same with a name of its own, for a token that is long.
+    pub fn kubeconfig_named(&self, name: &str, token: &str) -> PathBuf {
+        let text = std::fs::read_to_string(self.kubeconfig()).unwrap();
+        let path = self.dir.path().join(format!("kubeconfig-{name}"));
+        std::fs::write(&path, text.replace("schedscope-test-admin", token)).unwrap();
+        path
+    }
+
+    /// Sends a request as an administrator.
+    pub fn send(&self, method: &str, path: &str, content_type: &str, body: &Value) -> Result<Value, String> {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("Content-Type", content_type)
+            .body(serde_json::to_vec(body).unwrap())
+            .unwrap();
+        self.runtime.block_on(self.client.request(request)).map_err(|error| error.to_string())
+    }
+
     /// The audit log's lines.
     pub fn audit(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.dir.path().join("audit.log")).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    fn client(&self) -> Client {
+    /// Asks another server that shows a certificate of its own making; `None` if it does not answer.
+    pub fn get(&self, url: &str, token: &str) -> Option<(u16, String)> {
+        use http_body_util::BodyExt as _;
+        let uri: http::Uri = url.parse().unwrap();
+        self.runtime.block_on(async {
+            let mut base = uri.clone().into_parts();
+            base.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
+            let mut config = Config::new(http::Uri::from_parts(base).unwrap());
+            config.accept_invalid_certs = true;
+            if !token.is_empty() {
+                config.auth_info.token = Some(token.to_owned().into());
+            }
+            let client = Client::try_from(config).unwrap();
+            let path = uri.path_and_query().unwrap().as_str();
+            let request = http::Request::get(path).body(kube::client::Body::empty()).unwrap();
+            let response = client.send(request).await.ok()?;
+            let status = response.status().as_u16();
+            let bytes = response.into_body().collect().await.ok()?.to_bytes();
+            Some((status, String::from_utf8(bytes.to_vec()).unwrap()))
+        })
+    }
+
+    /// What requests run on.
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    /// A client of an administrator.
+    pub fn client(&self) -> Client {
         self.client.clone()
     }
 
@@ -185,6 +239,13 @@ impl ControlPlane {
         );
     }
 
+    /// Says of a volume what its controller says of a new one.
+    pub fn make_available(&self, volume: &str) {
+        let path = format!("/api/v1/persistentvolumes/{volume}/status");
+        let status = json!({"status": {"phase": "Available"}});
+        self.send("PATCH", &path, "application/merge-patch+json", &status).unwrap();
+    }
+
     /// Deletes a pod of `default`.
     pub fn delete_pod(&self, name: &str) {
         let pods = self.api("v1", "Pod", "pods", Some("default"));
@@ -240,6 +301,9 @@ fn spawn(dir: &Path, port: u16, options: Options<'_>) -> Child {
     if !options.tokens.is_empty() {
         command.arg("--tokens").arg(dir.join("more-tokens.csv"));
     }
+    if !options.flags.is_empty() {
+        command.arg(format!("--apiserver-flags={}", options.flags));
+    }
     let log = std::fs::File::create(dir.join("controlplane.log")).unwrap();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
     let mut line = String::new();
@@ -260,8 +324,14 @@ fn client(runtime: &Runtime, kubeconfig: &Path) -> Client {
     })
 }
 
+/// Limits are for a quiet machine; one that runs everything at once gets so many times as long. Only what fails takes
+/// it.
+pub const SLOWNESS: u32 = 4;
+
 /// Waits until something holds.
+#[track_caller]
 pub fn wait_for(what: &str, limit: Duration, mut holds: impl FnMut() -> bool) {
+    let limit = limit * SLOWNESS;
     let start = Instant::now();
     while !holds() {
         assert!(start.elapsed() < limit, "after {limit:?} still not: {what}");
@@ -308,7 +378,7 @@ impl Live {
 
     /// The next line, if one comes in time.
     pub fn next(&self, limit: Duration) -> Option<Value> {
-        self.lines.recv_timeout(limit).ok()
+        self.lines.recv_timeout(limit * SLOWNESS).ok()
     }
 
     /// The next `n` comparisons, or as many as come in time.

@@ -1,6 +1,6 @@
 //! Against a real kube-apiserver and etcd, with the real kube-scheduler beside.
 //!
-//! `SCHEDSCOPE_E2E=1 cargo test cluster` builds what it needs with Go and runs them; without it each test says why it
+//! `SCHEDSCOPE_E2E=1 cargo test cluster` builds what it needs with Go; without it, or without Go, each test says why it
 //! was skipped.
 
 #![allow(
@@ -11,8 +11,15 @@
 )]
 
 mod console;
+mod faults;
 mod harness;
+mod manifests;
 mod observe;
 mod operate;
 mod past;
+mod proxy;
+mod rate;
+mod rbac;
 mod safety;
+mod serve;
+mod twins;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::harness::{ControlPlane, Live, Options, skipped, wait_for};
 
 /// What is left of a pod's status when times are taken away.
-fn status_of(pod: &Value) -> Value {
+pub fn status_of(pod: &Value) -> Value {
     let mut status = pod["status"].clone();
     for condition in status["conditions"].as_array_mut().into_iter().flatten() {
         condition["lastTransitionTime"] = Value::Null;
@@ -16,7 +16,7 @@ fn status_of(pod: &Value) -> Value {
 }
 
 /// The Events about a pod without times, names and components, in the order of reason and note.
-fn events_of(cluster: &ControlPlane, pod: &str) -> Vec<Value> {
+pub fn events_of(cluster: &ControlPlane, pod: &str) -> Vec<Value> {
     let mut events: Vec<Value> = cluster
         .list("events.k8s.io/v1", "Event", "events", Some("default"))
         .into_iter()

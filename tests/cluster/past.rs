@@ -48,6 +48,7 @@ fn session(cluster: &ControlPlane) -> (SessionHandle, SessionThread) {
         (connect::client(config).unwrap(), target)
     });
     let setup = LiveSetup {
+        served: None,
         steering: Steering::default(),
         engine,
         kinds: kinds.to_vec(),

@@ -44,7 +44,13 @@ impl Stage {
 
     /// Another program.
     pub fn of(program: &Path, args: &[&str]) -> Self {
-        let env = [("TERM", "xterm-256color"), ("LANG", "C.UTF-8"), ("PS1", "$ ")];
+        // What a person has set up for themselves is none of a test.
+        let env = [
+            ("TERM", "xterm-256color"),
+            ("LANG", "C.UTF-8"),
+            ("PS1", "$ "),
+            ("SCHEDSCOPE_SETTINGS", "/nonexistent"),
+        ];
         Self {
             program: program.to_owned(),
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),

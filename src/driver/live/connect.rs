@@ -219,6 +219,8 @@ fn apply_flags(
     if connection.request_timeout.is_some() {
         config.write_timeout = connection.request_timeout;
     }
+    // The server's wish for patience is seen to where requests are made, as client-go does.
+    config.default_retry = false;
     target.server = shown(&config.cluster_url);
     target.is_insecure = config.accept_invalid_certs;
     Ok(())
@@ -271,7 +273,7 @@ fn shown(uri: &http::Uri) -> String {
 
 /// An error with what caused it. What a credential plugin has printed and what stands in a kubeconfig is never part of
 /// it: that may be a secret.
-pub(super) fn words(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn words(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(text) = discreet_words(error) {
         return text;
     }

@@ -16,6 +16,7 @@ use crate::api::{Kind, NamespacedName, Object};
 
 use super::connect::words;
 use super::informers::Report;
+use super::kept::{drop_unread, drop_unread_of_pod};
 
 /// The API server ends a watch after so long; the next one begins where it ended.
 const WATCH_TIMEOUT_SECS: u32 = 290;
@@ -107,6 +108,10 @@ pub fn read(kind: Kind, object: DynamicObject) -> Result<Object, (NamespacedName
             _ => serde_json::Map::new(),
         };
         whole.insert("metadata".to_owned(), metadata);
+        match kind {
+            Kind::Pod => drop_unread_of_pod(&mut whole),
+            _ => drop_unread(&mut whole),
+        }
         Object::deserialize_kind(kind, Value::Object(whole))
     });
     result.map_err(|error| (key, error.to_string()))

@@ -214,16 +214,14 @@ impl Informers {
     }
 
     fn put(&mut self, object: Object) -> Option<Input> {
-        let old = self.objects.insert(object.clone());
-        match old {
+        // A new list repeats what has not changed; the scheduler keeps what it has, and so does this.
+        let version = &object.metadata().resource_version;
+        let known = self.objects.get(object.kind(), &object.key());
+        if !version.is_empty() && known.is_some_and(|known| known.metadata().resource_version == *version) {
+            return None;
+        }
+        match self.objects.insert(object.clone()) {
             None => Some(Input::Added(object)),
-            // A new list repeats what has not changed.
-            Some(old)
-                if !old.metadata().resource_version.is_empty()
-                    && old.metadata().resource_version == object.metadata().resource_version =>
-            {
-                None
-            }
             Some(old) => Some(Input::Updated { old, new: object }),
         }
     }

@@ -14,6 +14,7 @@ pub mod events;
 mod feed;
 pub mod informers;
 pub mod keeper;
+mod kept;
 pub mod lease;
 pub mod observer;
 pub mod others;

@@ -49,6 +49,34 @@ fn collection(kind: Kind, namespace: &str) -> String {
     }
 }
 
+/// The RBAC rule that a request needs, as it stands in a role.
+pub fn rule(request: &ApiRequest) -> String {
+    let mut parts = request.path.split('/').skip(1);
+    let group = match parts.next() {
+        Some("apis") => parts.next().unwrap_or_default(),
+        _ => "",
+    };
+    // The version.
+    parts.next();
+    let mut rest: Vec<&str> = parts.collect();
+    if rest.first() == Some(&"namespaces") && rest.len() > 2 {
+        rest.drain(..2);
+    }
+    let resource = match rest.as_slice() {
+        [resource, _, subresource] => format!("{resource}/{subresource}"),
+        [resource, ..] => (*resource).to_owned(),
+        [] => String::new(),
+    };
+    let verb = match request.method {
+        "POST" => "create",
+        "PUT" => "update",
+        "PATCH" => "patch",
+        "DELETE" => "delete",
+        _ => "get",
+    };
+    format!("{{apiGroups: [{group:?}], resources: [{resource:?}], verbs: [{verb:?}]}}")
+}
+
 /// POST of a Binding (`DefaultBinder`).
 pub fn bind(pod: &NamespacedName, uid: &Uid, node: &Str) -> ApiRequest {
     ApiRequest {
@@ -72,6 +100,16 @@ pub fn delete_pod(pod: &NamespacedName, uid: &Uid) -> ApiRequest {
         content_type: JSON,
         body: json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": &**uid}}),
     }
+}
+
+/// How a strategic merge patch says in which order a list ends up; without it new ones come first.
+const ORDER: &str = "$setElementOrder/conditions";
+
+/// The conditions that there are, and a new one behind them.
+fn order(conditions: &[PodCondition], type_: &str) -> Value {
+    let is_new = conditions.iter().all(|condition| condition.type_ != type_);
+    let types = conditions.iter().map(|condition| condition.type_.as_str()).chain(is_new.then_some(type_));
+    types.map(|type_| json!({"type": type_})).collect()
 }
 
 /// PATCH of a pod's status: a condition, if there is one, and the nominated node, if that changes
@@ -99,6 +137,7 @@ pub fn patch_pod_status(
                     fields.entry(field).or_insert(Value::Null);
                 }
             }
+            status.insert(ORDER.to_owned(), order(&base.status.conditions, &condition.type_));
             status.insert("conditions".to_owned(), Value::Array(vec![value]));
         }
     }
@@ -226,6 +265,30 @@ mod tests {
         assert_eq!(path_of(Kind::Node, &node, ""), "/api/v1/nodes/n1");
         let claim = path_of(Kind::ResourceClaim, &key, "status");
         assert_eq!(claim, "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/p/status");
+    }
+
+    #[test]
+    fn the_rule_of_a_request_is_that_of_its_resource_and_verb() {
+        let (pod, uid, node) = (NamespacedName::new("namespaces", "p"), Uid::from("u"), Str::from("n"));
+        assert_eq!(
+            rule(&bind(&pod, &uid, &node)),
+            r#"{apiGroups: [""], resources: ["pods/binding"], verbs: ["create"]}"#
+        );
+        let claim = |verb, subresource| ApiRequest {
+            method: verb,
+            path: path_of(Kind::ResourceClaim, &pod, subresource),
+            content_type: JSON,
+            body: Value::Null,
+        };
+        assert_eq!(
+            rule(&claim("PUT", "status")),
+            r#"{apiGroups: ["resource.k8s.io"], resources: ["resourceclaims/status"], verbs: ["update"]}"#
+        );
+        let volume = ApiRequest {
+            path: path_of(Kind::PersistentVolume, &NamespacedName::cluster("v"), ""),
+            ..claim("GET", "")
+        };
+        assert_eq!(rule(&volume), r#"{apiGroups: [""], resources: ["persistentvolumes"], verbs: ["get"]}"#);
     }
 
     #[test]

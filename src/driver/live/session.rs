@@ -19,6 +19,8 @@ use crate::driver::breakpoints::Breaks;
 use crate::driver::breakpoints::list::Stop;
 use crate::driver::desk::Desk;
 use crate::driver::inspect::Inspector;
+use crate::driver::latency::Latencies;
+use crate::driver::metrics::registry::Registry;
 use crate::driver::permit;
 use crate::driver::rewind::Moment;
 use crate::driver::sandbox::simulator::ExtenderTransport;
@@ -26,6 +28,7 @@ use crate::driver::session::{
     Edit, Known, Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
 };
 use crate::framework::extender::{ExtenderAnswer, ExtenderVerb};
+use crate::framework::meter::Meter;
 use crate::scheduler::effect::{Effect, EffectId, EffectKind};
 use crate::scheduler::input::{Command, Input};
 
@@ -68,6 +71,12 @@ pub enum LiveCommand {
     Disarm,
     /// Whether each bind waits for a person from now on.
     SetConfirming(bool),
+    /// Makes a view: somebody has begun to look.
+    Look,
+    /// Takes the controls, where several people look at one session.
+    TakeControls,
+    /// Gives them back.
+    GiveControls,
     /// Does a bind that waits, or turns it down.
     Confirm {
         /// Which one.
@@ -80,6 +89,20 @@ pub enum LiveCommand {
         /// Whether they are done.
         is_wanted: bool,
     },
+}
+
+/// A look at the scheduler between two of its steps.
+pub type Inspection = Box<dyn FnOnce(&Engine) + Send>;
+
+/// How a session is looked at from outside that no person watches.
+#[derive(Debug)]
+pub struct Served {
+    /// Where requests are counted.
+    pub registry: Arc<Registry>,
+    /// Looks that are wanted.
+    pub inspections: UnboundedReceiver<Inspection>,
+    /// Told of every change of the leadership.
+    pub leadership: watch::Sender<Leadership>,
 }
 
 /// What a live session is made of.
@@ -109,6 +132,8 @@ pub struct LiveSetup {
     pub is_armed: bool,
     /// How it is steered beyond that.
     pub steering: Steering,
+    /// Present where it serves: then views are made only while somebody looks.
+    pub served: Option<Served>,
 }
 
 /// The thread of a live session.
@@ -164,17 +189,29 @@ fn spawn_with(
         setup.engine = setup.engine.kept(Some(keeper)).remembering();
         past = Some(kept);
     }
+    let latencies = (!setup.engine.scheduler().is_measured()).then(Latencies::new);
+    if let Some(latencies) = &latencies {
+        let meter: Arc<dyn Meter> = Arc::<Latencies>::clone(latencies);
+        setup.engine.scheduler_mut().measure(&meter);
+    }
     let (command_sender, commands) = mpsc::unbounded_channel();
     let (report_sender, reports) = mpsc::channel(REPORTS);
     let (outcome_sender, outcomes) = mpsc::unbounded_channel();
     let writer = {
         let _context = runtime.enter();
-        Writer::new(client.clone(), setup.qps, setup.burst, &setup.host)
+        let writer = Writer::new(client.clone(), setup.qps, setup.burst, &setup.host);
+        match &setup.served {
+            Some(served) => writer.counted(Arc::clone(&served.registry), &setup.target.server),
+            None => writer,
+        }
     };
     let (survey_sender, surveys) = mpsc::unbounded_channel();
+    let (inspections, told_of_leadership) =
+        setup.served.map(|served| (served.inspections, served.leadership)).unzip();
     // Who only stands by need not know anything, if he is told so; who looks has to.
     let waits = setup.is_armed && setup.election.is_some() && setup.steering.delays_caches;
     let mut session = Live {
+        told_of_leadership,
         ledger: Ledger::new(setup.steering, &setup.target),
         surveys: survey_sender,
         feeds: Some((report_sender, setup.kinds)),
@@ -185,6 +222,7 @@ fn spawn_with(
         leadership: Leadership::None,
         election_task: None,
         run_state: if setup.is_running { RunState::Running } else { RunState::Paused },
+        is_watched: true,
         engine: setup.engine,
         target: setup.target,
         writer,
@@ -201,6 +239,7 @@ fn spawn_with(
         breaks: Breaks::default(),
         stop: None,
         inspector: Inspector::default(),
+        latencies,
     };
     if !waits {
         session.start_feeds();
@@ -214,7 +253,7 @@ fn spawn_with(
     let (views, view_receiver) = watch::channel(Arc::new(session.view()));
     let thread = std::thread::Builder::new().name("live".to_owned()).spawn(move || {
         let handle = session.runtime.handle().clone();
-        handle.block_on(session.run(commands, reports, outcomes, surveys, &views));
+        handle.block_on(session.run(commands, reports, outcomes, surveys, inspections, &views));
         session.engine.finish_recording("the session was closed");
         session.end_recordings();
         session.elections = None;
@@ -243,6 +282,11 @@ pub enum Leadership {
     Leading,
     /// The person vouches that nobody else writes.
     Unguarded,
+    /// Somebody else serves the same pods.
+    Refused {
+        /// Who, in a sentence.
+        why: String,
+    },
 }
 
 /// What is listed and watched, and who is told.
@@ -260,6 +304,10 @@ enum Purpose {
 pub(super) struct Live {
     /// What is looked into besides the view.
     inspector: Inspector,
+    /// Who measures for the console; absent where it serves, and its metrics are measured.
+    latencies: Option<Arc<Latencies>>,
+    /// Present where it serves.
+    told_of_leadership: Option<watch::Sender<Leadership>>,
     /// What was done, and who said so.
     ledger: Ledger,
     surveys: UnboundedSender<(Survey, Purpose)>,
@@ -271,6 +319,8 @@ pub(super) struct Live {
     /// What the election comes to; while there is one, it takes part.
     elections: Option<UnboundedReceiver<Elected>>,
     leadership: Leadership,
+    /// Whether evidence of attempts is kept.
+    is_watched: bool,
     election_task: Option<JoinHandle<()>>,
     pub(super) engine: Engine,
     target: Target,
@@ -301,6 +351,7 @@ impl Live {
         mut reports: Receiver<(Kind, Report)>,
         mut outcomes: UnboundedReceiver<Input>,
         mut surveys: UnboundedReceiver<(Survey, Purpose)>,
+        mut inspections: Option<UnboundedReceiver<Inspection>>,
         views: &watch::Sender<Arc<SessionView>>,
     ) {
         let mut last_view = Instant::now();
@@ -347,6 +398,7 @@ impl Live {
                     has_command = true;
                     self.hear_of_the_past();
                 }
+                inspection = next_inspection(&mut inspections) => inspection(&self.engine),
                 report = reports.recv() => {
                     let Some((kind, report)) = report else { break };
                     self.report(kind, report);
@@ -378,13 +430,30 @@ impl Live {
                 }
             }
             is_dirty |= self.is_aside() && last_view.elapsed() >= ASIDE_INTERVAL;
-            if has_command || (is_dirty && last_view.elapsed() >= VIEW_INTERVAL) {
+            let is_watched = self.told_of_leadership.is_none() || views.receiver_count() > 1;
+            self.watch_closely(is_watched);
+            is_dirty &= is_watched;
+            if (has_command && is_watched) || (is_dirty && last_view.elapsed() >= VIEW_INTERVAL) {
                 last_view = Instant::now();
                 is_dirty = false;
                 views.send_replace(Arc::new(self.view()));
             }
         }
         self.finish(&mut outcomes).await;
+    }
+
+    /// Keeps evidence of attempts while somebody looks.
+    fn watch_closely(&mut self, is_watched: bool) {
+        if self.told_of_leadership.is_some() && self.is_watched != is_watched {
+            self.is_watched = is_watched;
+            self.engine.scheduler_mut().set_tracing(is_watched);
+        }
+    }
+
+    fn tell_leadership(&self) {
+        if let Some(told) = &self.told_of_leadership {
+            told.send_replace(self.leadership.clone());
+        }
     }
 
     fn report(&mut self, kind: Kind, report: Report) {
@@ -585,6 +654,14 @@ impl Live {
                 };
                 self.say(NoticeLevel::Info, text);
             }
+            // Every command is answered by a view.
+            LiveCommand::Look => {}
+            LiveCommand::TakeControls | LiveCommand::GiveControls => {
+                self.say(
+                    NoticeLevel::Info,
+                    "the controls are yours: nobody else is attached to this session",
+                );
+            }
             LiveCommand::Confirm { id, is_wanted } => {
                 if !self.confirm(id, is_wanted) {
                     self.say(NoticeLevel::Info, "that bind does not wait any more");
@@ -621,6 +698,7 @@ impl Live {
                 n_answered: self.n_answered,
                 recorder: self.recorder_view(),
                 inspected,
+                latency: self.latencies.as_ref().map(|latencies| Arc::new(latencies.view())),
                 ..Known::default()
             },
             debug: self.breaks.view(self.stop()),
@@ -652,6 +730,17 @@ async fn next_of(elections: &mut Option<UnboundedReceiver<Elected>>) -> Option<E
         Some(elections) => elections.recv().await,
         None => std::future::pending().await,
     }
+}
+
+/// The next look that is wanted; never, where nobody can want one.
+async fn next_inspection(inspections: &mut Option<UnboundedReceiver<Inspection>>) -> Inspection {
+    if let Some(receiver) = inspections
+        && let Some(inspection) = receiver.recv().await
+    {
+        return inspection;
+    }
+    *inspections = None;
+    std::future::pending().await
 }
 
 /// Wall-clock time, of which the core sees that it never goes back.

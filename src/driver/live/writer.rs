@@ -1,19 +1,25 @@
 //! Does the scheduler's deeds in the cluster.
 //!
-//! Every request goes through one limiter (`clientConnection.qps` and `burst`), waits as long as the server asks for
+//! Requests go through a limiter (`clientConnection.qps` and `burst`), those for Events through another. Each waits as long as the server asks for
 //! after 429, and is tried again where kube-scheduler does that. Nothing here is called while the scheduler only
 //! observes.
 
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use kube::Client;
+use kube::client::Body;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::api::objects::Pod;
 use crate::api::{Object, Str, Time};
+use crate::driver::metrics::families::Metric;
+use crate::driver::metrics::registry::Registry;
 use crate::framework::{ApiWrite, WriteVerb};
 use crate::scheduler::effect::{ApiFailure, ApiFailureReason, Effect, EffectKind};
 use crate::scheduler::input::Input;
@@ -67,7 +73,11 @@ impl Limiter {
 pub struct Writer {
     client: DebuggedClient,
     limiter: Arc<Limiter>,
+    /// Events have a client of their own (`createClients`), and so as much again.
+    event_limiter: Arc<Limiter>,
     events: Arc<Mutex<EventRecorder>>,
+    /// Where requests are counted, and to which host they go.
+    counted: Option<(Arc<Registry>, String)>,
     /// Whether anything may be sent. Looked at just before each request, so that what waits for its turn does not go
     /// out when the lease is lost meanwhile.
     is_open: Arc<AtomicBool>,
@@ -89,13 +99,36 @@ struct Refusal {
     /// The HTTP status; 0 if there was no answer, [`CLOSED`] if nothing was sent.
     code: u16,
     message: String,
+    /// How long the server asks to be left alone.
     retry_after: Option<Duration>,
+    ended: Ended,
+}
+
+/// How a request without an answer has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// The connection was refused: the server has not seen the request.
+    Refused,
+    /// The connection broke: nobody knows what the server has done.
+    Broken,
+    /// Otherwise, or there was an answer.
+    Otherwise,
 }
 
 impl Refusal {
     /// `util.Retriable`: internal errors, an unavailable service, conflicts, a refused connection.
     fn is_retriable(&self) -> bool {
-        matches!(self.code, 0 | 409 | 500 | 503)
+        matches!(self.code, 409 | 500 | 503) || self.ended == Ended::Refused
+    }
+
+    /// How long to wait before the same request is sent once more by itself (client-go's `withRetry`): as long as the
+    /// server says, and a second where reading broke off.
+    fn pause(&self, method: &str) -> Option<Duration> {
+        match self.ended {
+            Ended::Broken if method == "GET" => Some(Duration::from_secs(1)),
+            _ if self.code == 429 || self.code >= 500 => self.retry_after,
+            _ => None,
+        }
     }
 }
 
@@ -125,9 +158,19 @@ impl Writer {
         Self {
             client: DebuggedClient(client),
             limiter: Arc::new(Limiter::new(qps, burst)),
+            event_limiter: Arc::new(Limiter::new(qps, burst)),
             events: Arc::new(Mutex::new(EventRecorder::new(host))),
             is_open: Arc::new(AtomicBool::new(false)),
+            counted: None,
         }
+    }
+
+    /// The same with its requests counted, as those to this server.
+    #[must_use]
+    pub fn counted(mut self, registry: Arc<Registry>, server: &str) -> Self {
+        let host = server.split_once("://").map_or(server, |(_, rest)| rest);
+        self.counted = Some((registry, host.trim_end_matches('/').to_owned()));
+        self
     }
 
     /// Lets requests out, or none from now on; it begins with none. What waits already is refused, too.
@@ -191,11 +234,11 @@ impl Writer {
 
     async fn send_event(&self, write: EventWrite) {
         for _ in 0..EVENT_TRIES {
-            let mut result = self.send(&write.request).await;
+            let mut result = self.send_by(&self.event_limiter, &write.request).await;
             if let (Err(refusal), Some(whole)) = (&result, &write.if_missing)
                 && refusal.code == 404
             {
-                result = self.send(whole).await;
+                result = self.send_by(&self.event_limiter, whole).await;
             }
             match result {
                 // What never arrived is sent again; what was refused would be refused again.
@@ -233,7 +276,7 @@ impl Writer {
                         kind.resource(),
                         &*write.object.metadata().name
                     );
-                    return Err(Refusal { code: 409, message, retry_after: None });
+                    return Err(refusal(409, message));
                 }
                 self.send(&requests::update(write.verb, server, &known, &write.object)).await?
             }
@@ -255,17 +298,21 @@ impl Writer {
     }
 
     async fn send(&self, request: &ApiRequest) -> Result<Value, Refusal> {
+        self.send_by(&self.limiter, request).await
+    }
+
+    async fn send_by(&self, limiter: &Limiter, request: &ApiRequest) -> Result<Value, Refusal> {
         let mut n_waits = 0;
         loop {
-            self.limiter.wait().await;
+            limiter.wait().await;
             if !self.is_open.load(Ordering::SeqCst) {
                 return Err(refusal(CLOSED, "nothing is written any more".to_owned()));
             }
             let result = self.send_once(request).await;
-            match &result {
-                Err(Refusal { code: 429 | 503, retry_after: Some(wait), .. }) if n_waits < PATIENCE => {
+            match result.as_ref().err().and_then(|refusal| refusal.pause(request.method)) {
+                Some(pause) if n_waits < PATIENCE => {
                     n_waits += 1;
-                    sleep((*wait).max(Duration::from_millis(100))).await;
+                    sleep(pause).await;
                 }
                 _ => return result,
             }
@@ -273,6 +320,23 @@ impl Writer {
     }
 
     async fn send_once(&self, request: &ApiRequest) -> Result<Value, Refusal> {
+        let start = Instant::now();
+        let result = self.send_uncounted(request).await;
+        if let Some((registry, host)) = &self.counted {
+            let code = match &result {
+                Ok(_) if request.method == "POST" => "201".to_owned(),
+                Ok(_) => "200".to_owned(),
+                Err(Refusal { code: 0, .. }) => "<error>".to_owned(),
+                Err(refusal) => refusal.code.to_string(),
+            };
+            registry.add(Metric::RestClientRequestsTotal, &[&code, host, request.method], 1.0);
+            let seconds = start.elapsed().as_secs_f64();
+            registry.observe(Metric::RestClientRequestDurationSeconds, &[host, request.method], seconds);
+        }
+        result
+    }
+
+    async fn send_uncounted(&self, request: &ApiRequest) -> Result<Value, Refusal> {
         let body = if request.body.is_null() {
             Vec::new()
         } else {
@@ -280,28 +344,55 @@ impl Writer {
         };
         let mut builder = http::Request::builder().method(request.method).uri(&request.path);
         if !request.content_type.is_empty() {
-            builder = builder.header("Content-Type", request.content_type);
+            builder = builder.header(CONTENT_TYPE, request.content_type);
         }
-        let http = builder.body(body).map_err(|error| refusal(0, error.to_string()))?;
-        match self.client.0.request::<Value>(http).await {
-            Ok(value) => Ok(value),
-            Err(kube::Error::Api(status)) => Err(Refusal {
-                code: status.code,
-                message: status.message.clone(),
-                retry_after: status
-                    .details
-                    .as_ref()
-                    .map(|details| u64::from(details.retry_after_seconds))
-                    .filter(|seconds| *seconds > 0)
-                    .map(Duration::from_secs),
-            }),
-            Err(error) => Err(refusal(0, words(&error))),
+        let http = builder.body(Body::from(body)).map_err(|error| refusal(0, error.to_string()))?;
+        let (parts, body) = self.client.0.send(http).await.map_err(|error| unanswered(&error))?.into_parts();
+        let body = body.collect_bytes().await.map_err(|error| unanswered(&error))?;
+        if parts.status.is_success() {
+            return serde_json::from_slice(&body).map_err(|error| refusal(0, error.to_string()));
         }
+        // Not every server on the way answers with a Status.
+        let said = serde_json::from_slice::<Value>(&body).ok();
+        let message = said.as_ref().and_then(|status| status.get("message")?.as_str());
+        let message =
+            message.map_or_else(|| String::from_utf8_lossy(&body).trim().to_owned(), ToOwned::to_owned);
+        match parts.status {
+            StatusCode::FORBIDDEN => {
+                tracing::warn!(target: "live", "{message}; the rule that is missing: {}", requests::rule(request));
+            }
+            StatusCode::UNPROCESSABLE_ENTITY => tracing::warn!(target: "live", "{message}"),
+            _ => {}
+        }
+        let retry_after =
+            parts.headers.get(RETRY_AFTER).and_then(|seconds| seconds.to_str().ok()?.parse().ok());
+        let retry_after = retry_after.map(Duration::from_secs);
+        Err(Refusal { retry_after, ..refusal(parts.status.as_u16(), message) })
     }
 }
 
+/// What it is called when no answer came.
+fn unanswered(error: &kube::Error) -> Refusal {
+    let message = words(error);
+    let ended = match kind_of(error) {
+        Some(ErrorKind::ConnectionRefused) => Ended::Refused,
+        Some(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof) => Ended::Broken,
+        _ if message.contains("connection closed before message completed") => Ended::Broken,
+        _ => Ended::Otherwise,
+    };
+    Refusal { ended, ..refusal(0, message) }
+}
+
+/// The system's word for it, if it has one.
+fn kind_of(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
+    if let Some(io) = error.downcast_ref::<std::io::Error>() {
+        return Some(io.kind());
+    }
+    kind_of(error.source()?)
+}
+
 fn refusal(code: u16, message: String) -> Refusal {
-    Refusal { code, message, retry_after: None }
+    Refusal { code, message, retry_after: None, ended: Ended::Otherwise }
 }
 
 fn parse(kind: crate::api::Kind, value: &Value) -> Result<Object, Refusal> {

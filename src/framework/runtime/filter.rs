@@ -8,6 +8,7 @@ use crate::api::Str;
 use crate::framework::cycle_state::CycleState;
 use crate::framework::diagnosis::NodeToStatus;
 use crate::framework::handle::Handle;
+use crate::framework::meter::{Measurement, Stamp};
 use crate::framework::node_info::NodeInfo;
 use crate::framework::plugin::{NominatingInfo, PostFilterResult, PreFilterResult};
 use crate::framework::pod_info::PodInfo;
@@ -45,7 +46,15 @@ impl Framework {
         state: &mut CycleState,
         pod: &PodInfo,
     ) -> PreFilterOutcome {
+        let since = self.metering.stamp();
         let outcome = self.ask_pre_filter_plugins(handle, state, pod);
+        self.metering.point(&self.profile_name, "PreFilter", outcome.status.code(), since);
+        self.metering.tell(|meter| {
+            for verdict in outcome.verdicts.iter().filter(|verdict| !verdict.status.is_skip()) {
+                let (profile, plugin) = (&*self.profile_name, verdict.plugin);
+                meter.take(Measurement::Evaluated { profile, plugin, point: "PreFilter", n: 1 });
+            }
+        });
         let filters = self.plugins.filter.iter().take(64).enumerate();
         let skipped = filters.filter(|(_, plugin)| state.skip_filter_plugins.contains(plugin.name()));
         state.skip_filter_bits = skipped.fold(0, |bits, (i, _)| bits | 1 << i);
@@ -65,7 +74,9 @@ impl Framework {
         for plugin in &self.plugins.pre_filter {
             let Some(pre_filter) = plugin.as_pre_filter() else { continue };
             let name = plugin.name();
+            let since = self.metering.stamp_if(state.is_sample);
             let (result, status) = pre_filter.pre_filter(handle, state, pod, nodes);
+            self.metering.plugin(name, "PreFilter", status.code(), since);
             outcome.verdicts.push(PluginVerdict {
                 plugin: name,
                 status: status.clone(),
@@ -125,6 +136,8 @@ impl Framework {
         pod: &PodInfo,
         node: &NodeInfo,
     ) -> Status {
+        let mut last = None;
+        let mut outcome = Status::SUCCESS;
         for (i, plugin) in self.plugins.filter.iter().enumerate() {
             let is_skipped = match u32::try_from(i).ok().and_then(|i| 1_u64.checked_shl(i)) {
                 Some(bit) => state.skip_filter_bits & bit != 0,
@@ -134,18 +147,40 @@ impl Framework {
                 continue;
             }
             let Some(filter) = plugin.as_filter() else { continue };
+            last = Some(i);
+            let since = self.metering.stamp_if(state.is_sample);
             let status = filter.filter(handle, state, pod, node);
+            self.metering.plugin(plugin.name(), "Filter", status.code(), since);
             if status.is_success() {
                 continue;
             }
             let name = plugin.name();
-            if status.is_rejected() {
-                return status.with_plugin(name);
-            }
-            let text = format!("running {name:?} filter plugin: {}", status.message());
-            return Status::error(text).with_plugin(name);
+            outcome = if status.is_rejected() {
+                status.with_plugin(name)
+            } else {
+                let text = format!("running {name:?} filter plugin: {}", status.message());
+                Status::error(text).with_plugin(name)
+            };
+            break;
         }
-        Status::SUCCESS
+        if let Some(last) = last {
+            self.metering.filtered(last);
+        }
+        outcome
+    }
+
+    /// Tells how long the search took, and how often Filter plugins were asked.
+    pub fn told_of_filter(&self, state: &CycleState, error: Option<&Status>, since: Option<Stamp>) {
+        let code = error.map_or(Code::Success, Status::code);
+        self.metering.point(&self.profile_name, "Filter", code, since);
+        self.tell_filtered(state);
+    }
+
+    /// Tells how often Filter plugins were asked for the pod of this state, if anybody measures that.
+    pub fn tell_filtered(&self, state: &CycleState) {
+        let names = self.plugins.filter.iter().map(|plugin| plugin.name());
+        let is_skipped = |plugin: &str| state.skip_filter_plugins.contains(plugin);
+        self.metering.tell_filtered(&self.profile_name, names, is_skipped);
     }
 
     /// Lets the Filter plugins put into `state` what their answers for the nodes of the snapshot came from.
@@ -247,6 +282,20 @@ impl Framework {
         pod: &PodInfo,
         node_to_status: &NodeToStatus,
     ) -> (Option<PostFilterResult>, Status, Vec<PluginVerdict>) {
+        let since = self.metering.stamp();
+        let outcome = self.ask_post_filter_plugins(handle, state, pod, node_to_status);
+        self.metering.point(&self.profile_name, "PostFilter", outcome.1.code(), since);
+        self.tell_filtered(state);
+        outcome
+    }
+
+    fn ask_post_filter_plugins(
+        &self,
+        handle: &Handle<'_>,
+        state: &mut CycleState,
+        pod: &PodInfo,
+        node_to_status: &NodeToStatus,
+    ) -> (Option<PostFilterResult>, Status, Vec<PluginVerdict>) {
         if state.skip_all_post_filter_plugins {
             return (None, Status::unschedulable("All PostFilter plugins are skipped"), Vec::new());
         }
@@ -257,7 +306,12 @@ impl Framework {
         for plugin in &self.plugins.post_filter {
             let Some(post_filter) = plugin.as_post_filter() else { continue };
             let name = plugin.name();
+            let since = self.metering.stamp_if(state.is_sample);
+            if name == "DefaultPreemption" {
+                self.metering.take(Measurement::PreemptionTried);
+            }
             let (result, status) = post_filter.post_filter(handle, state, pod, node_to_status);
+            self.metering.plugin(name, "PostFilter", status.code(), since);
             verdicts.push(PluginVerdict { plugin: name, status: status.clone(), node_names: None });
             match status.code() {
                 Code::Success => return (result, status, verdicts),

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use crate::api::Str;
 
+use super::meter::{Meter, Metering};
 use super::plugin::Plugin;
 
 pub use filter::{PluginVerdict, PreFilterOutcome};
@@ -66,9 +67,18 @@ pub struct Framework {
     pub plugins: PluginsByPoint,
     /// Every plugin of the profile once, in the order in which they were configured.
     pub all: Vec<Arc<dyn Plugin>>,
+    /// Who measures, if anybody does.
+    pub metering: Metering,
 }
 
 impl Framework {
+    /// The same with somebody who measures it.
+    #[must_use]
+    pub fn measured_by(mut self, meter: Arc<dyn Meter>) -> Self {
+        self.metering = Metering::new(meter, self.plugins.filter.len());
+        self
+    }
+
     /// Whether any plugin filters.
     pub fn has_filter_plugins(&self) -> bool {
         !self.plugins.filter.is_empty()

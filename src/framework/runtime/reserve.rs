@@ -22,11 +22,26 @@ impl Framework {
         pod: &PodInfo,
         node_name: &Str,
     ) -> (Status, Vec<PluginVerdict>) {
+        let since = self.metering.stamp();
+        let outcome = self.ask_reserve_plugins(handle, state, pod, node_name);
+        self.metering.point(&self.profile_name, "Reserve", outcome.0.code(), since);
+        outcome
+    }
+
+    fn ask_reserve_plugins(
+        &self,
+        handle: &Handle<'_>,
+        state: &mut CycleState,
+        pod: &PodInfo,
+        node_name: &Str,
+    ) -> (Status, Vec<PluginVerdict>) {
         let mut verdicts = Vec::new();
         for plugin in &self.plugins.reserve {
             let Some(reserve) = plugin.as_reserve() else { continue };
             let name = plugin.name();
+            let since = self.metering.stamp_if(state.is_sample);
             let status = reserve.reserve(handle, state, pod, node_name);
+            self.metering.plugin(name, "Reserve", status.code(), since);
             verdicts.push(PluginVerdict { plugin: name, status: status.clone(), node_names: None });
             if status.is_success() {
                 continue;
@@ -49,15 +64,32 @@ impl Framework {
         pod: &PodInfo,
         node_name: &Str,
     ) {
+        let since = self.metering.stamp();
         for plugin in self.plugins.reserve.iter().rev() {
             if let Some(reserve) = plugin.as_reserve() {
+                let since = self.metering.stamp_if(state.is_sample);
                 reserve.unreserve(handle, state, pod, node_name);
+                self.metering.plugin(plugin.name(), "Unreserve", Code::Success, since);
             }
         }
+        self.metering.point(&self.profile_name, "Unreserve", Code::Success, since);
     }
 
     /// Runs Permit (`RunPermitPlugins`); with Wait the map has the plugins that hold the pod.
     pub fn run_permit_plugins(
+        &self,
+        handle: &Handle<'_>,
+        state: &mut CycleState,
+        pod: &PodInfo,
+        node_name: &Str,
+    ) -> (BTreeMap<Str, Duration>, Status, Vec<PluginVerdict>) {
+        let since = self.metering.stamp();
+        let outcome = self.ask_permit_plugins(handle, state, pod, node_name);
+        self.metering.point(&self.profile_name, "Permit", outcome.1.code(), since);
+        outcome
+    }
+
+    fn ask_permit_plugins(
         &self,
         handle: &Handle<'_>,
         state: &mut CycleState,
@@ -70,7 +102,9 @@ impl Framework {
         for plugin in &self.plugins.permit {
             let Some(permit) = plugin.as_permit() else { continue };
             let name = plugin.name();
+            let since = self.metering.stamp_if(state.is_sample);
             let (status, timeout) = permit.permit(handle, state, pod, node_name);
+            self.metering.plugin(name, "Permit", status.code(), since);
             verdicts.push(PluginVerdict { plugin: name, status: status.clone(), node_names: None });
             match status.code() {
                 Code::Success => {}
@@ -99,6 +133,19 @@ impl Framework {
         pod: &PodInfo,
         node_name: &Str,
     ) -> (Status, Vec<PluginVerdict>) {
+        let since = self.metering.stamp();
+        let outcome = self.ask_pre_bind_pre_flights(handle, state, pod, node_name);
+        self.metering.point(&self.profile_name, "PreBindPreFlight", outcome.0.code(), since);
+        outcome
+    }
+
+    fn ask_pre_bind_pre_flights(
+        &self,
+        handle: &Handle<'_>,
+        state: &mut CycleState,
+        pod: &PodInfo,
+        node_name: &Str,
+    ) -> (Status, Vec<PluginVerdict>) {
         let mut verdicts = Vec::new();
         let mut outcome = Status::skip();
         state.skip_pre_bind_plugins.clear();
@@ -106,7 +153,9 @@ impl Framework {
         for plugin in &self.plugins.pre_bind {
             let Some(pre_bind) = plugin.as_pre_bind() else { continue };
             let name = plugin.name();
+            let since = self.metering.stamp_if(state.is_sample);
             let (result, status) = pre_bind.pre_bind_pre_flight(handle, state, pod, node_name);
+            self.metering.plugin(name, "PreBindPreFlight", status.code(), since);
             verdicts.push(PluginVerdict { plugin: name, status: status.clone(), node_names: None });
             if result.allow_parallel {
                 state.parallel_pre_bind_plugins.insert(name);
@@ -144,10 +193,14 @@ impl Framework {
         pod: &PodInfo,
         node_name: &Str,
     ) {
+        let since = self.metering.stamp();
         for plugin in &self.plugins.post_bind {
             if let Some(post_bind) = plugin.as_post_bind() {
+                let since = self.metering.stamp_if(state.is_sample);
                 post_bind.post_bind(handle, state, pod, node_name);
+                self.metering.plugin(plugin.name(), "PostBind", Code::Success, since);
             }
         }
+        self.metering.point(&self.profile_name, "PostBind", Code::Success, since);
     }
 }

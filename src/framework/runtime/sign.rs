@@ -10,6 +10,7 @@ use crate::api::Str;
 use crate::api::objects::Pod;
 use crate::framework::handle::Handle;
 use crate::framework::plugin::Plugin;
+use crate::framework::status::Code;
 
 impl Framework {
     /// The plugins whose answers depend on the pod and the node.
@@ -26,6 +27,14 @@ impl Framework {
 
     /// The pod's signature; `None` if a plugin cannot sign this pod, or [`Framework::can_sign_pods`] is false.
     pub fn sign_pod(&self, handle: &Handle<'_>, pod: &Pod) -> Option<Str> {
+        let since = self.metering.stamp();
+        let signature = self.ask_to_sign_pod(handle, pod);
+        // Upstream counts a pod that cannot be signed as a success, too.
+        self.metering.point(&self.profile_name, "Sign", Code::Success, since);
+        signature
+    }
+
+    fn ask_to_sign_pod(&self, handle: &Handle<'_>, pod: &Pod) -> Option<Str> {
         let mut fragments: BTreeMap<&'static str, String> = BTreeMap::new();
         let mut asked: Vec<&'static str> = Vec::new();
         for plugin in self.deciding_plugins() {

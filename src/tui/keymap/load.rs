@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -55,6 +56,29 @@ impl Preset {
             Self::Vim => Some(VIM),
             Self::Arrows => Some(ARROWS),
         }
+    }
+}
+
+/// Where a keymap comes from: a preset, and files that are laid over it, each with its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeymapSource {
+    /// The preset's name; the default one where it is empty.
+    pub preset: String,
+    /// Names and texts, the later ones over the earlier ones.
+    pub files: Vec<(String, String)>,
+}
+
+impl KeymapSource {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The mistakes of the first file that has any. A preset that there is not is the default one.
+    pub fn read(&self) -> Result<Keymap, Vec<Mistake>> {
+        let mut keymap = preset(Preset::parse(&self.preset).unwrap_or_default());
+        for (file, text) in &self.files {
+            keymap = with_overrides(keymap, file, text)?;
+        }
+        Ok(keymap)
     }
 }
 

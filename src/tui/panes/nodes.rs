@@ -15,7 +15,7 @@ use super::find::Find;
 use super::{Cx, Outcome, Pane, PaneId, Request, Subject, names};
 use crate::api::Str;
 use crate::explain::amount;
-use crate::explain::{self, ResourceUse};
+use crate::explain::{self, Packing, ResourceUse};
 use crate::framework::NodeInfo;
 use crate::framework::resource::names as resources;
 use crate::scheduler::view::View;
@@ -82,6 +82,8 @@ pub struct NodesPane {
     cache: Option<(Arc<View>, Look, Model)>,
     /// Where the blocks stand, where they are shown.
     picture: Picture,
+    /// What is told above them, made once for a view.
+    sums: Option<(Arc<View>, Packing)>,
 }
 
 impl NodesPane {
@@ -321,7 +323,14 @@ impl Pane for NodesPane {
             return;
         }
         if look.is_picture {
-            self.picture = packing::render(self.area, buf, (view, model), self.cursor.index(), cx);
+            if self.sums.as_ref().is_none_or(|(known, _)| !Arc::ptr_eq(known, view)) {
+                let wanted = view.cycle.as_ref().map(|cycle| &cycle.pod_info.resources.requests);
+                self.sums = Some((Arc::clone(view), explain::packing(view, wanted)));
+            }
+            if let Some((_, sums)) = &self.sums {
+                let rows = (view.as_ref(), model, sums);
+                self.picture = packing::render(self.area, buf, rows, self.cursor.index(), cx);
+            }
             return;
         }
         let shape = Shape::of(self.area.width, model, look);

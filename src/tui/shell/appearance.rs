@@ -12,7 +12,7 @@ impl Shell {
     /// Takes over what files say now. A theme that was chosen in the console stays, unless the files name another one
     /// than before.
     pub fn set_appearance(&mut self, appearance: Appearance) {
-        let Appearance { theme, themes, keymap, is_ascii, is_motion_reduced, warnings } = appearance;
+        let Appearance { theme, themes, keymap, is_ascii, is_motion_reduced, warnings, .. } = appearance;
         let has_new_name = self.look.settings_theme.as_deref() != Some(theme.name());
         let chosen = self.look.theme.name().to_owned();
         self.look.settings_theme = Some(theme.name().to_owned());

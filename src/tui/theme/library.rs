@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::color::ColorDepth;
 use super::load::{self, BUILT_IN, ThemeWarning};
 use super::{MONO, Theme};
 
 /// Themes by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Themes {
     own: BTreeMap<String, String>,
 }

@@ -100,6 +100,9 @@ impl Live {
             Some(text) if !anyway => {
                 tracing::warn!(target: "live", "not armed: {text}");
                 self.ledger.session("arm", "refused", &text, now());
+                if let Some(told) = &self.told_of_leadership {
+                    told.send_replace(Leadership::Refused { why: text.clone() });
+                }
                 self.say(NoticeLevel::Error, format!("not armed: {text}"));
             }
             _ => self.take_the_lead(),
@@ -111,10 +114,11 @@ impl Live {
         match self.leadership {
             Leadership::Waiting { .. } => return,
             Leadership::Leading => return self.begin_to_write(),
-            Leadership::None | Leadership::Unguarded => {}
+            Leadership::None | Leadership::Unguarded | Leadership::Refused { .. } => {}
         }
         let Some((lease, options)) = self.election.clone() else {
             self.leadership = Leadership::Unguarded;
+            self.tell_leadership();
             return self.begin_to_write();
         };
         self.leadership = Leadership::Waiting { holder: String::new() };
@@ -190,8 +194,12 @@ impl Live {
                     self.say(NoticeLevel::Info, format!("standing by: {holder} holds the lease"));
                 }
             }
-            Elected::Failing { error } => self.say(NoticeLevel::Warning, format!("the lease: {error}")),
+            Elected::Failing { error } => {
+                tracing::warn!(target: "live", err = error, "Error retrieving or updating the lease");
+                self.say(NoticeLevel::Warning, format!("the lease: {error}"));
+            }
         }
+        self.tell_leadership();
     }
 
     pub(super) fn steering_view(&self) -> SteeringView {

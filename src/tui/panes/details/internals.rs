@@ -2,8 +2,10 @@
 
 use super::page::Page;
 use super::reading::{answer, how_old};
+use crate::api::Duration;
 use crate::api::time::human_duration;
 use crate::driver::inspect::{Found, Inspect};
+use crate::driver::latency::{Histogram, SAMPLE_EVERY, SAMPLED_AT_FIRST};
 use crate::explain;
 use crate::scheduler::internals::{Differences, Internals};
 use crate::tui::panes::Cx;
@@ -165,5 +167,67 @@ fn speed(page: &mut Page, cx: &Cx<'_>) {
     } else {
         page.item("attempts", "none yet");
     }
-    page.item("latency", "of plugins and extension points: not measured");
+    let Some(latency) = &cx.view.known.latency else {
+        page.item("latency", NOT_MEASURED);
+        return;
+    };
+    if let Some(rate) = latency.attempts_per_second {
+        page.item("rate", format!("{rate:.1} attempts a second of wall-clock time, over the last 256"));
+    }
+    page.heading("latency of extension points");
+    if latency.points.is_empty() {
+        page.text("Nothing has run yet: make an attempt.", Role::Muted);
+    }
+    for (point, histogram) in &latency.points {
+        page.item(*point, took(histogram));
+        page.note(buckets(histogram), Role::Muted);
+    }
+    page.heading("latency of plugins (all nodes of an attempt together where the point is measured so)");
+    for ((plugin, point), histogram) in &latency.plugins {
+        page.item(format!("{plugin} {point}"), took(histogram));
+        page.note(buckets(histogram), Role::Muted);
+    }
+    page.text(
+        format!("Of plugins the first {SAMPLED_AT_FIRST} attempts are measured, then one in {SAMPLE_EVERY}; attempts that were made again when the session went back are among them."),
+        Role::Muted,
+    );
+}
+
+/// What there is to say where no clock runs beside the scheduler.
+pub(super) const NOT_MEASURED: &str = "not measured: no clock runs beside a recording that is played";
+
+/// How often, how long on average and at most.
+pub(super) fn took(histogram: &Histogram) -> String {
+    let (mean, longest) = (short(histogram.mean()), short(histogram.longest));
+    format!(
+        "mean {mean}, longest {longest}, {}",
+        explain::counted(usize::try_from(histogram.n).unwrap_or(usize::MAX), "time")
+    )
+}
+
+/// How often in each bucket that has some.
+pub(super) fn buckets(histogram: &Histogram) -> String {
+    let filled = histogram.buckets.iter().enumerate().filter(|(_, n)| **n > 0);
+    let parts: Vec<String> = filled
+        .map(|(bucket, n)| match Histogram::upper(bucket) {
+            Some(upper) => format!("<{} {n}", short(upper)),
+            None => format!("longer {n}"),
+        })
+        .collect();
+    parts.join("  ")
+}
+
+/// A short time: `850ns`, `12us`, `3.4ms`, `1.2s`.
+fn short(took: Duration) -> String {
+    let nanos = took.as_nanos();
+    let (unit, name) = match nanos {
+        0..1_000 => return format!("{nanos}ns"),
+        1_000..1_000_000 => (1_000, "us"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
+        _ => (1_000_000_000, "s"),
+    };
+    match nanos / unit {
+        whole @ 0..10 => format!("{whole}.{}{name}", nanos % unit * 10 / unit),
+        whole => format!("{whole}{name}"),
+    }
 }

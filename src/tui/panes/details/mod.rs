@@ -13,6 +13,8 @@ mod preemption;
 mod reading;
 mod rules;
 
+use std::sync::Arc;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
@@ -20,6 +22,8 @@ use ratatui::text::{Line, Span};
 use self::page::Page;
 use super::find::Find;
 use super::{CellKind, Cx, Outcome, Pane, PaneId, Request, Subject};
+use crate::driver::inspect::Inspected;
+use crate::scheduler::view::View;
 use crate::tui::action::{Action, Context};
 use crate::tui::theme::Role;
 use crate::tui::widgets::{frame, text};
@@ -66,6 +70,17 @@ pub struct DetailsPane {
     mode: Mode,
     n_lines: usize,
     area: Rect,
+    kept: Option<Kept>,
+}
+
+/// A page that costs more than a frame may, made once for an answer and a moment.
+#[derive(Debug)]
+struct Kept {
+    subject: Subject,
+    answer: Option<Arc<Inspected>>,
+    view: Arc<View>,
+    is_ascii: bool,
+    page: Page,
 }
 
 impl DetailsPane {
@@ -76,6 +91,26 @@ impl DetailsPane {
 
     fn subject<'a>(&'a self, cx: &Cx<'a>) -> Option<&'a Subject> {
         self.pinned.as_ref().or(cx.selected)
+    }
+
+    /// Makes the page of an answer, unless it is there.
+    fn keep(&mut self, subject: &Subject, cx: &Cx<'_>) {
+        let answer = cx.view.known.inspected.as_ref();
+        let is_same = |kept: &Kept| {
+            kept.subject == *subject
+                && kept.answer.as_ref().map(Arc::as_ptr) == answer.map(Arc::as_ptr)
+                && Arc::ptr_eq(&kept.view, &cx.view.scheduler)
+                && kept.is_ascii == cx.glyphs.is_ascii
+        };
+        if !self.kept.as_ref().is_some_and(is_same) {
+            self.kept = Some(Kept {
+                subject: subject.clone(),
+                answer: answer.cloned(),
+                view: Arc::clone(&cx.view.scheduler),
+                is_ascii: cx.glyphs.is_ascii,
+                page: page_of(subject, cx),
+            });
+        }
     }
 
     /// Where the page can be scrolled to at most.
@@ -165,10 +200,23 @@ impl Pane for DetailsPane {
         if width == 0 || self.area.height == 0 {
             return;
         }
+        let made;
         let page = match (self.mode, &subject) {
-            (Mode::Yaml, _) => objects::yaml(&subject, cx),
-            (Mode::Rules, Subject::Pod(key)) => rules::rules(key, cx),
-            (Mode::Page | Mode::Rules, _) => page_of(&subject, cx),
+            (Mode::Page | Mode::Rules, Subject::Reading(..) | Subject::Internals) => {
+                self.keep(&subject, cx);
+                match &self.kept {
+                    Some(kept) => &kept.page,
+                    None => return,
+                }
+            }
+            (mode, subject) => {
+                made = match (mode, subject) {
+                    (Mode::Yaml, _) => objects::yaml(subject, cx),
+                    (Mode::Rules, Subject::Pod(key)) => rules::rules(key, cx),
+                    (Mode::Page | Mode::Rules, _) => page_of(subject, cx),
+                };
+                &made
+            }
         };
         let lines = page.lines(width, &self.find, cx);
         self.n_lines = lines.len();

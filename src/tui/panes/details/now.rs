@@ -1,5 +1,6 @@
 //! Whom a node or a plugin holds up now, and who could be evicted from a node.
 
+use super::internals;
 use super::page::Page;
 use crate::api::time::human_duration;
 use crate::explain;
@@ -139,5 +140,17 @@ pub(super) fn plugin(page: &mut Page, plugin: &str, cx: &Cx<'_>) {
         }
     }
     page.heading("its time");
-    page.text("Not measured: the core reads no clock.", Role::Muted);
+    let Some(latency) = &cx.view.known.latency else {
+        page.text(format!("{}.", internals::NOT_MEASURED), Role::Muted);
+        return;
+    };
+    let mut is_empty = true;
+    for ((_, point), histogram) in latency.plugins.iter().filter(|((name, _), _)| name == plugin) {
+        is_empty = false;
+        page.item(*point, internals::took(histogram));
+        page.note(internals::buckets(histogram), Role::Muted);
+    }
+    if is_empty {
+        page.text("It has not run yet in an attempt that was measured.", Role::Muted);
+    }
 }

@@ -66,14 +66,12 @@ impl Picture {
 pub(super) fn render(
     area: Rect,
     buf: &mut Buffer,
-    (view, model): (&View, &Model),
+    (view, model, sums): (&View, &Model, &Packing),
     selected: Option<usize>,
     cx: &Cx<'_>,
 ) -> Picture {
     let inside = Rect { x: area.x + area.width.min(1), width: area.width.saturating_sub(2), ..area };
-    let wanted = view.cycle.as_ref().map(|cycle| &cycle.pod_info.resources.requests);
-    let packing = explain::packing(view, wanted);
-    let mut lines = head(&packing, wanted.is_some(), inside, cx);
+    let mut lines = head(sums, inside, cx);
     lines.truncate(usize::from(area.height.saturating_sub(2)));
     for (line, y) in lines.iter().zip(inside.y..inside.bottom()) {
         text::put_line(buf, inside.x, y, inside.width, line, cx.glyphs);
@@ -112,7 +110,7 @@ fn lines_of(model: &Model, width: u16) -> Vec<PictureLine> {
     lines
 }
 
-fn head(packing: &Packing, has_pod: bool, area: Rect, cx: &Cx<'_>) -> Vec<Line<'static>> {
+fn head(packing: &Packing, area: Rect, cx: &Cx<'_>) -> Vec<Line<'static>> {
     let style = |role| cx.theme.style(role);
     let mut lines = Vec::new();
     let label_width = if area.width >= 60 { 18 } else { 8 };
@@ -148,9 +146,8 @@ fn head(packing: &Packing, has_pod: bool, area: Rect, cx: &Cx<'_>) -> Vec<Line<'
         .room
         .iter()
         .take(n_sizes)
-        .enumerate()
-        .map(|(index, room)| {
-            let whose = if index == 0 && has_pod { " (as the pod tried)" } else { "" };
+        .map(|room| {
+            let whose = if room.is_wanted { " (as the pod tried)" } else { "" };
             let split = if room.n_in_one > room.n {
                 format!(" ({} if all were in one)", room.n_in_one)
             } else {

@@ -29,6 +29,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -58,15 +59,16 @@ func main() {
 	fixedPort := flag.Int("port", 0, "port of the API server (default: a free one)")
 	tokens := flag.String("tokens", "", "file with further tokens, in the format of --token-auth-file")
 	audit := flag.Bool("audit", false, "write every request that is not a read of the API server's own to audit.log in the folder")
+	more := flag.String("apiserver-flags", "", "further flags of the API server, with blanks between them")
 	schedulerConfig := flag.String("scheduler-config", "", "KubeSchedulerConfiguration for --scheduler")
 	flag.Parse()
-	if err := run(*dir, *gates, *runtimeConfig, *withScheduler, *schedulerConfig, *fixedPort, *tokens, *audit); err != nil {
+	if err := run(*dir, *gates, *runtimeConfig, *withScheduler, *schedulerConfig, *fixedPort, *tokens, *audit, strings.Fields(*more)); err != nil {
 		fmt.Fprintln(os.Stderr, "controlplane:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir, gates, runtimeConfig string, withScheduler bool, schedulerConfig string, port int, tokens string, audit bool) error {
+func run(dir, gates, runtimeConfig string, withScheduler bool, schedulerConfig string, port int, tokens string, audit bool, more []string) error {
 	if dir == "" {
 		d, err := os.MkdirTemp("", "schedscope-controlplane-")
 		if err != nil {
@@ -101,6 +103,7 @@ func run(dir, gates, runtimeConfig string, withScheduler bool, schedulerConfig s
 		}
 		args = append(args, "--audit-policy-file="+policy, "--audit-log-path="+filepath.Join(dir, "audit.log"), "--audit-log-mode=blocking")
 	}
+	args = append(args, more...)
 	failed := make(chan error, 2)
 	go func() {
 		cmd := apiserver.NewAPIServerCommand()

@@ -1,0 +1,381 @@
+//! A registry of metrics and its text form, as `component-base/metrics` prints it for Prometheus.
+//!
+//! Labels are given in the order of their names, which is also the order in which they are printed. A metric with labels
+//! is printed when it has a value, one without from the start on.
+
+use std::fmt::Write as _;
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::{Mutex, PoisonError};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use super::families::{FAMILIES, Metric};
+
+/// What kind of metric it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// It grows.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+    /// Values in buckets with these upper bounds; one without a bound comes last.
+    Histogram(&'static [f64]),
+}
+
+impl Kind {
+    /// The word in the text form.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram(_) => "histogram",
+        }
+    }
+}
+
+/// What upstream promises about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stability {
+    /// Nothing is said.
+    None,
+    /// May change at any time.
+    Alpha,
+    /// Changes with a warning.
+    Beta,
+    /// Stays.
+    Stable,
+}
+
+impl Stability {
+    /// The word before the text.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Alpha => "ALPHA",
+            Self::Beta => "BETA",
+            Self::Stable => "STABLE",
+        }
+    }
+}
+
+/// A metric without its values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Family {
+    /// Its name.
+    pub name: &'static str,
+    /// Its kind.
+    pub kind: Kind,
+    /// What upstream promises.
+    pub stability: Stability,
+    /// Its labels, by name.
+    pub labels: &'static [&'static str],
+    /// Its text.
+    pub help: &'static str,
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Number(f64),
+    Histogram { counts: Vec<u64>, sum: f64, count: u64 },
+}
+
+#[derive(Debug, Default)]
+struct Series {
+    /// Where the series of these label values is, by their hash; two of one hash are told apart by the values.
+    index: FxHashMap<u64, usize>,
+    values: Vec<(Vec<String>, Value)>,
+}
+
+impl Series {
+    fn value_of(&mut self, family: &Family, labels: &[&str]) -> &mut Value {
+        debug_assert_eq!(labels.len(), family.labels.len(), "{}", family.name);
+        let mut hasher = FxHasher::default();
+        labels.hash(&mut hasher);
+        let hash = hasher.finish();
+        let is_it = |known: &[String]| known.iter().map(String::as_str).eq(labels.iter().copied());
+        let known = self.index.get(&hash).copied();
+        let found = known.filter(|at| self.values.get(*at).is_some_and(|(values, _)| is_it(values)));
+        let at = found.or_else(|| self.values.iter().position(|(values, _)| is_it(values)));
+        let at = at.unwrap_or_else(|| {
+            let value = match family.kind {
+                Kind::Histogram(bounds) => {
+                    Value::Histogram { counts: vec![0; bounds.len()], sum: 0.0, count: 0 }
+                }
+                Kind::Counter | Kind::Gauge => Value::Number(0.0),
+            };
+            self.values.push((labels.iter().map(|label| (*label).to_owned()).collect(), value));
+            self.values.len() - 1
+        });
+        if known.is_none() {
+            self.index.insert(hash, at);
+        }
+        #[expect(clippy::indexing_slicing, reason = "the place was found or made just now")]
+        &mut self.values[at].1
+    }
+}
+
+/// All metrics with their values.
+#[derive(Debug)]
+pub struct Registry(Vec<Mutex<Series>>);
+
+impl Default for Registry {
+    fn default() -> Self {
+        let registry = Self(FAMILIES.iter().map(|_| Mutex::default()).collect());
+        for (metric, family) in FAMILIES {
+            if family.labels.is_empty() {
+                registry.touch(*metric, &[]);
+            }
+        }
+        registry
+    }
+}
+
+impl Registry {
+    fn with(&self, metric: Metric, labels: &[&str], change: impl FnOnce(&Family, &mut Value)) {
+        let at = metric as usize;
+        let (Some(series), Some((_, family))) = (self.0.get(at), FAMILIES.get(at)) else { return };
+        let mut series = series.lock().unwrap_or_else(PoisonError::into_inner);
+        change(family, series.value_of(family, labels));
+    }
+
+    /// Sees that it is printed, if only with 0.
+    pub fn touch(&self, metric: Metric, labels: &[&str]) {
+        self.with(metric, labels, |_, _| {});
+    }
+
+    /// Adds to a counter or a gauge.
+    pub fn add(&self, metric: Metric, labels: &[&str], by: f64) {
+        self.with(metric, labels, |_, value| {
+            if let Value::Number(number) = value {
+                *number += by;
+            }
+        });
+    }
+
+    /// Sets a gauge.
+    pub fn set(&self, metric: Metric, labels: &[&str], to: f64) {
+        self.with(metric, labels, |_, value| *value = Value::Number(to));
+    }
+
+    /// Sets all that there is of a gauge to 0.
+    pub fn zero(&self, metric: Metric) {
+        let Some(series) = self.0.get(metric as usize) else { return };
+        let mut series = series.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, value) in &mut series.values {
+            *value = Value::Number(0.0);
+        }
+    }
+
+    /// Puts a value into a histogram.
+    pub fn observe(&self, metric: Metric, labels: &[&str], observed: f64) {
+        self.with(metric, labels, |family, value| {
+            let (Kind::Histogram(bounds), Value::Histogram { counts, sum, count }) = (family.kind, value)
+            else {
+                return;
+            };
+            *sum += observed;
+            *count += 1;
+            if let Some(bucket) = counts.get_mut(bounds.partition_point(|bound| *bound < observed)) {
+                *bucket += 1;
+            }
+        });
+    }
+
+    /// The value of a counter or a gauge, or how many values a histogram has; 0 where there is none.
+    pub fn get(&self, metric: Metric, labels: &[&str]) -> f64 {
+        let Some(series) = self.0.get(metric as usize) else { return 0.0 };
+        let series = series.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = series.values.iter().find(|(values, _)| values.iter().eq(labels.iter()));
+        match known {
+            Some((_, Value::Number(number))) => *number,
+            #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+            Some((_, Value::Histogram { count, .. })) => *count as f64,
+            None => 0.0,
+        }
+    }
+
+    /// The text form of those metrics that are wanted.
+    pub fn text(&self, is_wanted: impl Fn(&Family) -> bool) -> String {
+        let mut text = String::new();
+        for ((_, family), series) in FAMILIES.iter().zip(&self.0) {
+            let series = series.lock().unwrap_or_else(PoisonError::into_inner);
+            if !is_wanted(family) || series.values.is_empty() {
+                continue;
+            }
+            head(&mut text, family);
+            let mut values: Vec<_> = series.values.iter().collect();
+            values.sort_by(|(a, _), (b, _)| a.cmp(b));
+            for (labels, value) in values {
+                let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+                print(&mut text, family, &labels, value);
+            }
+        }
+        text
+    }
+}
+
+/// The two lines before the values of a metric.
+pub fn head(text: &mut String, family: &Family) {
+    let stability = match family.stability {
+        Stability::None => String::new(),
+        stability => format!("[{}] ", stability.as_str()),
+    };
+    let help = family.help.replace('\\', "\\\\").replace('\n', "\\n");
+    let (name, kind) = (family.name, family.kind.as_str());
+    let _ = writeln!(text, "# HELP {name} {stability}{help}\n# TYPE {name} {kind}");
+}
+
+/// A line with a number.
+pub fn line(text: &mut String, name: &str, labels: &[(&str, &str)], number: f64) {
+    text.push_str(name);
+    for (i, (label, value)) in labels.iter().enumerate() {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let _ = write!(text, "{}{label}=\"{value}\"", if i == 0 { '{' } else { ',' });
+    }
+    if !labels.is_empty() {
+        text.push('}');
+    }
+    let _ = writeln!(text, " {}", go_float(number));
+}
+
+fn print(text: &mut String, family: &Family, values: &[&str], value: &Value) {
+    let labels: Vec<(&str, &str)> = family.labels.iter().copied().zip(values.iter().copied()).collect();
+    match value {
+        Value::Number(number) => line(text, family.name, &labels, *number),
+        Value::Histogram { counts, sum, count } => {
+            let Kind::Histogram(bounds) = family.kind else { return };
+            let name = format!("{}_bucket", family.name);
+            let mut so_far = 0;
+            for (bound, n) in bounds.iter().zip(counts) {
+                so_far += n;
+                let bound = go_float(*bound);
+                let labels: Vec<_> = labels.iter().copied().chain([("le", bound.as_str())]).collect();
+                line(text, &name, &labels, count_as_f64(so_far));
+            }
+            let labels_inf: Vec<_> = labels.iter().copied().chain([("le", "+Inf")]).collect();
+            line(text, &name, &labels_inf, count_as_f64(*count));
+            line(text, &format!("{}_sum", family.name), &labels, *sum);
+            line(text, &format!("{}_count", family.name), &labels, count_as_f64(*count));
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+fn count_as_f64(count: u64) -> f64 {
+    count as f64
+}
+
+/// A number as Go's `strconv.FormatFloat(number, 'g', -1, 64)` writes it.
+pub fn go_float(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
+    }
+    let scientific = format!("{number:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if !(-4..6).contains(&exponent) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{digits}e{sign}{:02}", exponent.abs());
+    }
+    format!("{number}")
+}
+
+#[cfg(test)]
+#[expect(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_go_writes_them() {
+        let expected = [
+            (0.0, "0"),
+            (3.0, "3"),
+            (20_000.0, "20000"),
+            (67_108_864.0, "6.7108864e+07"),
+            (1_000_000.0, "1e+06"),
+            (0.001, "0.001"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (524_415_259.0, "5.24415259e+08"),
+            (f64::INFINITY, "+Inf"),
+        ];
+        for (number, text) in expected {
+            assert_eq!(go_float(number), text);
+        }
+    }
+
+    #[test]
+    fn a_metric_is_where_its_name_says() {
+        for (at, (metric, family)) in FAMILIES.iter().enumerate() {
+            assert_eq!(*metric as usize, at, "{}", family.name);
+            assert!(family.labels.is_sorted(), "{}", family.name);
+        }
+        let names = FAMILIES.iter().map(|(_, family)| family.name);
+        assert!(names.is_sorted());
+    }
+
+    #[test]
+    fn a_value_counts_in_every_bucket_whose_bound_it_does_not_exceed() {
+        let registry = Registry::default();
+        registry.observe(Metric::PreemptionVictims, &[], 2.0);
+        registry.observe(Metric::PreemptionVictims, &[], 100.0);
+        let text = registry.text(|family| family.name == "scheduler_preemption_victims");
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        let bucket =
+            |bound: &str, n: u64| format!("scheduler_preemption_victims_bucket{{le=\"{bound}\"}} {n}");
+        let head = [bucket("1", 0), bucket("2", 1), bucket("4", 1)];
+        assert_eq!(lines.get(..3).expect("three buckets"), head);
+        let tail = [
+            bucket("64", 1),
+            bucket("+Inf", 2),
+            "scheduler_preemption_victims_sum 102".to_owned(),
+            "scheduler_preemption_victims_count 2".to_owned(),
+        ];
+        assert_eq!(lines.get(6..).expect("four lines more"), tail);
+    }
+
+    /// The list was made from what kube-scheduler v1.36.3 printed after it had bound, turned down and preempted pods.
+    #[test]
+    fn names_kinds_labels_buckets_and_texts_are_those_of_the_real_scheduler() {
+        let list = include_str!("../../../tests/data/metrics-v1.36.3.txt");
+        let mut lines = list.lines().filter(|line| !line.starts_with('#'));
+        let mut n = 0;
+        while let (Some(line), Some(help)) = (lines.next(), lines.next()) {
+            let name = line.split(' ').next().unwrap_or_default();
+            let found = FAMILIES.iter().map(|(_, family)| family).find(|family| family.name == name);
+            let family = found.unwrap_or_else(|| panic!("{name} is missing"));
+            let or_none = |text: String| if text.is_empty() { "-".to_owned() } else { text };
+            let buckets = match family.kind {
+                Kind::Histogram(bounds) => {
+                    let bounds = bounds.iter().map(|bound| go_float(*bound));
+                    bounds.chain(["+Inf".to_owned()]).collect::<Vec<_>>().join(",")
+                }
+                Kind::Counter | Kind::Gauge => String::new(),
+            };
+            let ours = format!(
+                "{name} {} {} labels={} buckets={}",
+                family.kind.as_str(),
+                or_none(family.stability.as_str().to_owned()),
+                or_none(family.labels.join(",")),
+                or_none(buckets)
+            );
+            assert_eq!(ours, line);
+            assert_eq!(family.help.trim(), help.trim(), "{name}");
+            n += 1;
+        }
+        assert!(n > 35, "{n} metrics were compared");
+    }
+
+    #[test]
+    fn labels_are_escaped() {
+        let registry = Registry::default();
+        registry.add(Metric::ScheduleAttemptsTotal, &["a\"b\\c\nd", "scheduled"], 1.0);
+        let text = registry.text(|family| family.name == "scheduler_schedule_attempts_total");
+        let line = text.lines().last().unwrap_or_default();
+        let expected = r#"scheduler_schedule_attempts_total{profile="a\"b\\c\nd",result="scheduled"} 1"#;
+        assert_eq!(line, expected);
+    }
+}
