@@ -20,7 +20,7 @@ fn zoned(name: &str, cpu: &str, zone: &str, taint: &str) -> String {
         format!("spec: {{taints: [{{key: {taint}, effect: NoSchedule}}]}}\n")
     };
     format!(
-        "apiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: {{zone: {zone}, kubernetes.io/hostname: {name}}}}}\n\
+        "apiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: {{zone: '{zone}', kubernetes.io/hostname: {name}}}}}\n\
          {taints}status: {{allocatable: {{cpu: '{cpu}', memory: 64Gi, pods: '110'}}}}\n---\n"
     )
 }
