@@ -184,7 +184,7 @@ fn speed(page: &mut Page, cx: &Cx<'_>) {
     }
     page.heading("latency of plugins (all nodes of an attempt together where the point is measured so)");
     for ((plugin, point), histogram) in &latency.plugins {
-        page.item(format!("{plugin} {point}"), took(histogram));
+        page.item(plugin.clone(), format!("{point} {}", took(histogram)));
         page.note(buckets(histogram), Role::Muted);
     }
     page.text(
