@@ -59,13 +59,16 @@ impl Differences {
     }
 }
 
+/// Plugins in the order in which they run; Score plugins with their weights.
+pub type PluginNames = Vec<(&'static str, Option<i64>)>;
+
 /// A profile with its plugins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileView {
     /// Its name.
     pub name: Str,
     /// The extension points in order, each with its plugins; Score plugins with their weights.
-    pub points: Vec<(&'static str, Vec<(&'static str, Option<i64>)>)>,
+    pub points: Vec<(&'static str, PluginNames)>,
 }
 
 impl Scheduler {
