@@ -190,6 +190,7 @@ fn a_domain_is_allowed_where_the_plugin_refuses_no_node_of_it() {
 
 #[test]
 fn anti_affinity_of_pods_that_run_is_told_by_domain() {
+    type Told = (&'static str, String, Vec<(Str, usize)>);
     let anti = ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, \
                 labelSelector: {matchLabels: {app: web}}}]}}";
     let labels = ", labels: {app: web}";
@@ -199,7 +200,7 @@ fn anti_affinity_of_pods_that_run_is_told_by_domain() {
     crate::support::world::apply(&mut simulator, &pod("web-1", "1", labels, anti));
     let view = simulator.scheduler().view();
     let info = PodInfo::new(object(&simulator, "web-1"));
-    let told: Vec<(&str, String, Vec<(Str, usize)>)> = explain::affinities(&view.nodes, &info)
+    let told: Vec<Told> = explain::affinities(&view.nodes, &info)
         .into_iter()
         .map(|view| (view.kind, view.about, view.domains))
         .collect();
