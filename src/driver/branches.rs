@@ -153,6 +153,8 @@ fn change_text(op: &SimulatorOp) -> String {
             Edit::Label { node, label } => format!("labeled {node} {label}"),
             Edit::Weight { plugin, weight } => format!("gave {plugin} weight {weight}"),
             Edit::Configure { source, .. } => format!("configured by {source}"),
+            Edit::Allow(pod) => format!("allowed {pod}"),
+            Edit::Reject(pod) => format!("turned {pod} down"),
         },
     }
 }

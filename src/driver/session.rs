@@ -18,6 +18,8 @@ use super::branches::{BranchComparison, BranchView};
 use super::breakpoints::{DebugCommand, DebugView};
 use super::desk::Desk;
 use super::history::HistoryLimits;
+use super::inspect::{Inspect, Inspected};
+use super::latency::LatencyView;
 use super::live::session::LiveCommand;
 use super::live::view::LiveView;
 use super::recorder::RecorderStats;
@@ -130,6 +132,10 @@ pub enum Edit {
         /// The label.
         label: String,
     },
+    /// Lets a pod go on that Permit plugins hold, in the name of each of them.
+    Allow(NamespacedName),
+    /// Turns a pod down that Permit plugins hold, in the name of the first of them.
+    Reject(NamespacedName),
 }
 
 /// What a session can be told.
@@ -188,6 +194,8 @@ pub enum SessionCommand {
     StopRecording,
     /// Saves what happened up to now as a recording; of a very long session, the last minutes.
     SaveLast(RecordTo),
+    /// Looks into the scheduler: what every plugin says of a pod, or what is inside.
+    Inspect(Inspect),
     /// Compares two branches.
     Compare(usize, usize),
     /// Sets breakpoints, watches, and goes to where a condition is true.
@@ -300,6 +308,10 @@ pub struct Known {
     pub replay: Option<Arc<ReplayView>>,
     /// Present while the session is recorded.
     pub recorder: Option<RecorderView>,
+    /// How long plugins took so far, where that is measured.
+    pub latency: Option<Arc<LatencyView>>,
+    /// What was asked for last besides the view.
+    pub inspected: Option<Arc<Inspected>>,
 }
 
 /// How a recording that is being made goes.
@@ -396,7 +408,7 @@ pub fn spawn_sandbox(
     source: Str,
     desk: Option<Desk>,
 ) -> std::io::Result<SessionHandle> {
-    let mut stepper = Stepper::new(simulator);
+    let mut stepper = Stepper::measured(simulator);
     if let Some(desk) = desk {
         stepper.set_desk(desk);
     }
@@ -550,6 +562,7 @@ pub(super) fn tell_of_deeds(simulator: &Simulator, n_told: u64) -> u64 {
 pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64) -> SessionView {
     let timeline = stepper.timeline();
     let replay = stepper.replay_view().map(Arc::new);
+    let inspected = stepper.inspected();
     let simulator = stepper.simulator();
     SessionView {
         source: source.clone(),
@@ -561,7 +574,14 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
         moment: stepper.moment(),
         live: None,
         aside: None,
-        known: Known { n_answered, timeline, replay, recorder: stepper.recorder_view() },
+        known: Known {
+            n_answered,
+            timeline,
+            replay,
+            recorder: stepper.recorder_view(),
+            latency: stepper.latency(),
+            inspected,
+        },
         debug: stepper.debug_view(),
         branches: stepper.branch_views(),
         comparison: stepper.comparison().cloned(),

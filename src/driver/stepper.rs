@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::api::{Duration, Kind, NamespacedName, Time};
+use crate::framework::meter::Meter;
 use crate::scheduler::pod_group_trace::GroupStep;
 
 use super::branches::{BranchComparison, BranchView};
@@ -12,6 +13,8 @@ use super::breakpoints::list::Stop;
 use super::breakpoints::look::{Before, place_in};
 use super::breakpoints::{Breaks, DebugCommand, DebugView};
 use super::desk::Desk;
+use super::inspect::{Inspected, Inspector};
+use super::latency::{Latencies, LatencyView};
 use super::replay::chunk::Lead;
 use super::rewind::{Moment, Rewind};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
@@ -46,12 +49,29 @@ pub struct Stepper {
     /// Why it stands where it stands, if that is because of a breakpoint.
     stop: Option<Stop>,
     comparison: Option<(u64, Arc<BranchComparison>)>,
+    /// What is looked into besides the view.
+    inspector: Inspector,
+    /// Who measures, if anybody does.
+    latencies: Option<Arc<Latencies>>,
 }
 
 impl Stepper {
     /// A paused sandbox.
     pub fn new(simulator: Simulator) -> Self {
         Self::on(Rewind::new(simulator))
+    }
+
+    /// The same with a clock beside it that measures how long plugins take.
+    pub fn measured(mut simulator: Simulator) -> Self {
+        let latencies = Latencies::new();
+        let meter: Arc<dyn Meter> = Arc::<Latencies>::clone(&latencies);
+        simulator.scheduler_mut().measure(&meter);
+        Self { latencies: Some(latencies), ..Self::new(simulator) }
+    }
+
+    /// How long plugins took so far, if that is measured.
+    pub fn latency(&self) -> Option<Arc<LatencyView>> {
+        self.latencies.as_ref().map(|latencies| Arc::new(latencies.view()))
     }
 
     /// A paused sandbox or recording with what is known of it.
@@ -72,6 +92,8 @@ impl Stepper {
             breaks: Breaks::default(),
             stop: None,
             comparison: None,
+            inspector: Inspector::default(),
+            latencies: None,
         };
         stepper.tell_how_it_ends();
         stepper.tell_marks();
@@ -111,6 +133,12 @@ impl Stepper {
     /// Ends the recording, if there is one.
     pub fn finish_recording(&mut self, reason: &str) {
         self.rewind.finish_recording(reason);
+    }
+
+    /// What was asked for besides the view; while the session runs, as it was then.
+    pub fn inspected(&mut self) -> Option<Arc<Inspected>> {
+        let is_fresh = self.run_state == RunState::Paused;
+        self.inspector.view(self.rewind.simulator().scheduler(), is_fresh)
     }
 
     /// Whether it runs.
@@ -164,6 +192,7 @@ impl Stepper {
             SessionCommand::Record(to) => self.record(&to),
             SessionCommand::StopRecording => self.stop_recording(),
             SessionCommand::SaveLast(to) => self.save_last(&to),
+            SessionCommand::Inspect(question) => self.inspector.ask(question),
             SessionCommand::Compare(a, b) => self.compare(a, b),
             SessionCommand::Debug(command) => self.debug(command),
             SessionCommand::Quit => return false,

@@ -86,7 +86,29 @@ fn filter_cell(trace: &CycleTrace, node: &NodeInfo, plugin: &str) -> CellExplana
             ..CellExplanation::not_asked(format!("{plugin} skipped: {}.", skip_reason(plugin)))
         };
     }
-    let explained = |explanation: CellExplanation| match plugin {
+    match verdict {
+        NodeVerdict::Rejected(status) if status.plugin() == plugin => {
+            of_answer(trace, node, plugin, Some(status))
+        }
+        NodeVerdict::Rejected(status) if is_after(filter, order, status) => {
+            CellExplanation::not_asked(format!("Not asked: {} had turned the node down.", status.plugin()))
+        }
+        _ => of_answer(trace, node, plugin, None),
+    }
+}
+
+/// Explains what a Filter plugin that was asked said of a node: why it refused, or, without a status, why it did not.
+pub(super) fn of_answer(
+    trace: &CycleTrace,
+    node: &NodeInfo,
+    plugin: &str,
+    refusal: Option<&Status>,
+) -> CellExplanation {
+    let explanation = match refusal {
+        Some(status) => filter::rejected(&trace.pod_info, node, plugin, status),
+        None => filter::passed(&trace.pod_info, node, plugin),
+    };
+    match plugin {
         names::VOLUME_BINDING => volumes::bound(trace, node, explanation),
         names::VOLUME_ZONE => volumes::in_zone(trace, node, explanation),
         names::NODE_VOLUME_LIMITS => volumes::within_limits(trace, node, explanation),
@@ -95,15 +117,6 @@ fn filter_cell(trace: &CycleTrace, node: &NodeInfo, plugin: &str) -> CellExplana
         names::INTER_POD_AFFINITY => placement::affinity(trace, node, explanation),
         names::NODE_DECLARED_FEATURES => placement::features(trace, node, explanation),
         _ => explanation,
-    };
-    match verdict {
-        NodeVerdict::Rejected(status) if status.plugin() == plugin => {
-            explained(filter::rejected(&trace.pod_info, node, plugin, status))
-        }
-        NodeVerdict::Rejected(status) if is_after(filter, order, status) => {
-            CellExplanation::not_asked(format!("Not asked: {} had turned the node down.", status.plugin()))
-        }
-        _ => explained(filter::passed(&trace.pod_info, node, plugin)),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::api::objects::{Node, NodeSelectorTerm, Taint, TaintEffect};
 use crate::framework::resource::names as resources;
 use crate::framework::{Code, HostPort, NodeInfo, PodInfo, Resource, Status, host_ports};
 
-use super::amount::{comparable, exact};
+use super::amount::{comparable, exact, percent};
 use super::cell::CellExplanation;
 use super::selectors::{Mismatch, describe_term, describe_toleration, first_mismatch, tolerates};
 use super::{counted, listed, names};
@@ -211,6 +211,21 @@ pub(super) fn demands(pod: &PodInfo, node: &NodeInfo) -> Vec<Demand> {
         add(name, &|resource| resource.scalar_resources.get(name).copied().unwrap_or_default());
     }
     demands
+}
+
+/// What a node has too little of for a pod, each with how many hundredths of all that it has that is.
+pub(super) fn missing(pod: &PodInfo, node: &NodeInfo) -> Vec<(String, i64)> {
+    let demands = demands(pod, node);
+    let short = demands.iter().filter(|demand| !demand.fits());
+    short
+        .map(|demand| {
+            let lacks = demand.requested.saturating_sub(demand.free());
+            let percent = percent(lacks, demand.allocatable).unwrap_or(i64::MAX);
+            let place =
+                if demand.requested > demand.allocatable { ", more than the whole node has" } else { "" };
+            (format!("{} {} too little{place}", demand.resource, exact(&demand.resource, lacks)), percent)
+        })
+        .collect()
 }
 
 fn fit_rejected(pod: &PodInfo, node: &NodeInfo, status: &Status) -> Known {

@@ -7,17 +7,23 @@
 
 pub mod amount;
 mod attempts;
+mod budgets;
 mod cell;
 mod cycle;
 mod devices;
 mod filter;
+mod gang;
 pub mod glossary;
 mod group;
 mod node;
+mod node_refusals;
+mod packing;
 mod placement;
+mod reading;
 mod rules;
 mod score;
 mod selectors;
+mod spread;
 mod story;
 mod to_win;
 mod volumes;
@@ -27,15 +33,24 @@ pub use attempts::{
     AttemptStory, EventLine, Flip, VerdictDiff, attempt_of, attempt_story, compare_verdicts, differences,
     since_last_attempt, verdict, verdict_counts, woken_by,
 };
+pub use budgets::{CandidateNumbers, Evictable, budgets_of, candidate_numbers, evictable};
 pub use cell::{CellExplanation, CellPoint, cell, no_filter, skip_reason};
 pub use cycle::{leader, margins, next_phase, preemption, selection, short_reason, verdict_so_far, victims};
 pub use devices::{ClaimStory, DeviceStory, RequestStory, devices, is_about_devices};
 pub use filter::requests;
+pub use gang::{Gang, GangMember, MemberPlace, gang, gang_headline};
 pub use group::{group_so_far, member_verdict, placement_verdict};
 pub use node::{NodeSummary, ResourceUse, node, resource_uses};
+pub use node_refusals::{NodeRefusals, PluginNow, node_refusals, plugin_now};
+pub use packing::{Packing, Room, Usage, packing, stranded};
+pub use reading::{
+    OneChange, PluginSays, RefusalCount, nodes_by_refusals, one_change_away, pair, pair_headline,
+    pair_points, reading_headline, refusal_counts,
+};
 pub use rules::{Rule, rules};
 pub use score::no_scores;
-pub use story::{PodPlace, PodStory, first_in_queue, place_of, pod_story};
+pub use spread::{AffinityView, DomainRow, SpreadView, affinities, spreads};
+pub use story::{PodPlace, PodStory, first_in_queue, is_on_node, place_of, pod_story};
 pub use to_win::{Behind, Gap, ToWin, to_win};
 pub use wakers::{Waker, hint_reason, wakers};
 

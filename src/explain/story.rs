@@ -89,6 +89,11 @@ pub fn place_of<'a>(view: &'a View, key: &NamespacedName) -> Option<PodPlace<'a>
     })
 }
 
+/// Whether the pod counts on a node.
+pub const fn is_on_node(place: &PodPlace<'_>) -> bool {
+    matches!(place, PodPlace::Waiting(_) | PodPlace::Binding(_) | PodPlace::Assigned(..))
+}
+
 /// Why a pod is where it is, and what would move it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodStory {

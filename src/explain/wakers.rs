@@ -43,7 +43,7 @@ pub fn wakers(view: &View, row: &QueueRow) -> Vec<Waker> {
 }
 
 /// The events of each kind of object in one entry.
-fn by_resource(events: &[ClusterEvent]) -> Vec<String> {
+pub(super) fn by_resource(events: &[ClusterEvent]) -> Vec<String> {
     let mut all: Vec<(EventResource, ActionType)> = Vec::new();
     for event in events {
         match all.iter_mut().find(|(resource, _)| *resource == event.resource) {

@@ -101,6 +101,11 @@ impl Metering {
         Self(Some((meter, Arc::new(tally))))
     }
 
+    /// Who measures, if anybody does.
+    pub fn meter(&self) -> Option<Arc<dyn Meter>> {
+        self.0.as_ref().map(|(meter, _)| Arc::clone(meter))
+    }
+
     /// Whether anybody measures.
     pub fn is_there(&self) -> bool {
         self.0.is_some()

@@ -174,6 +174,11 @@ impl NodeVerdicts {
         self.nodes.iter().zip(classes).filter_map(|(node, class)| Some((node, class?)))
     }
 
+    /// The verdict of the node at that place of `nodes`.
+    pub fn at(&self, place: usize) -> Option<&VerdictClass> {
+        self.classes.get(usize::from(*self.of_node.get(place)?))
+    }
+
     /// How many nodes have each verdict, the most frequent first.
     pub fn counts(&self) -> Vec<(&VerdictClass, usize)> {
         let mut counts = vec![0_usize; self.classes.len()];

@@ -100,6 +100,7 @@ impl Scheduler {
         };
         let mut fresh =
             Self::new(profiles.into_values().collect(), options).map_err(|error| wrong(&error))?;
+        fresh.measured_as(self);
         fresh.world.rng = self.world.rng.clone();
         fresh.next_effect_id = self.next_effect_id;
         fresh.counts = self.counts;

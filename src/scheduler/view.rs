@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::api::objects::{Pod, ResourceClaim};
+use crate::api::objects::{Pod, PodDisruptionBudget, PodGroup, ResourceClaim};
 use crate::api::{Duration, Kind, NamespacedName, Str, Time};
 use crate::framework::{ClusterEvent, NodeInfo};
 
@@ -218,6 +218,10 @@ pub struct View {
     pub assumptions: Vec<Assumption>,
     /// The claims for devices that have some, as they are or are assumed to be.
     pub device_claims: Vec<Arc<ResourceClaim>>,
+    /// The disruption budgets, by name.
+    pub pdbs: Vec<Arc<PodDisruptionBudget>>,
+    /// The pod groups, by name.
+    pub pod_groups: Vec<Arc<PodGroup>>,
     /// Moves between queues, the newest last; bounded.
     pub moves: Arc<VecDeque<QueueMoveLine>>,
     /// How many lines of history, events and moves have been let go to stay within bounds.

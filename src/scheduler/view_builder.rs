@@ -86,6 +86,8 @@ impl Scheduler {
             listeners: Arc::clone(&self.world.listeners),
             assumptions: self.assumptions(),
             device_claims: self.device_claims(),
+            pdbs: self.world.objects.pod_disruption_budgets.values().map(Arc::clone).collect(),
+            pod_groups: self.world.objects.pod_groups.values().map(Arc::clone).collect(),
             moves: Arc::clone(&self.journal.moves),
             n_dropped: self.journal.n_dropped,
         }

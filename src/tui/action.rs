@@ -212,6 +212,8 @@ actions! {
     DecidingFirst "deciding-first" [Matrix] "Put the columns that decide first, or in the profile's order";
     NextLink "next-link" [Details] hint 12 "name" "Select the next name that can be gone to";
     PreviousLink "previous-link" [Details] "Select the name before that can be gone to";
+    AllowWaiting "allow-waiting" [Waiting] hint 17 "allow" "Let the selected pod go on that Permit plugins hold, after asking once";
+    RejectWaiting "reject-waiting" [Waiting] hint 18 "reject" "Turn the selected pod down that Permit plugins hold, after asking once";
     ToggleFollow "toggle-follow" [Log Details] hint 12 "follow" "Follow what is newest, or stay";
 
     AddPod "add-pod" [Global] hint 14 "add" "Add a pod from a template";

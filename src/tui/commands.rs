@@ -19,12 +19,16 @@ mod branches;
 mod debug;
 mod live;
 mod moving;
+mod permit;
+mod why;
 
 pub use moving::LayoutDeed;
 
 /// What a command line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
+    /// Shows a thing in the details.
+    Open(Subject),
     /// The same as an action.
     Action(Action),
     /// Something for the session.
@@ -84,6 +88,8 @@ enum Word {
     Wanted,
     Layout,
     Term,
+    Waiting,
+    Plugin,
 }
 
 impl Word {
@@ -242,6 +248,37 @@ pub const COMMANDS: &[CommandInfo] = &[
             let (node, label) = node_and_word(arguments, cx, "KEY=VALUE")?;
             session(SessionCommand::Edit(Edit::Label { node, label }))
         },
+    ),
+    command(
+        "why",
+        "[POD [NODE]]",
+        "Ask every plugin about a pod and each node, or one node: all refusals and points",
+        &[Word::Pod, Word::Node],
+        why::why,
+    ),
+    command(
+        "plugin",
+        "NAME",
+        "Show what a plugin refuses now, and what wakes its pods",
+        &[Word::Plugin],
+        why::plugin,
+    ),
+    command("internals", "", "Show what the scheduler holds inside", &[], |_, _| {
+        Ok(Deed::Open(Subject::Internals))
+    }),
+    command(
+        "allow",
+        "[POD]",
+        "Let a pod go on that Permit plugins hold, after asking once",
+        &[Word::Waiting],
+        permit::allow,
+    ),
+    command(
+        "reject",
+        "[POD]",
+        "Turn a pod down that Permit plugins hold, after asking once",
+        &[Word::Waiting],
+        permit::reject,
     ),
     command("arm", "[anyway]", "On a live cluster: write from now on, after a question", &[], live::arm),
     command("disarm", "", "On a live cluster: write nothing from now on", &[], live::disarm),
@@ -441,6 +478,8 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
         Word::Speed => plain(&["1", "2", "10", "60", "600", "max"]),
         Word::Taint => plain(&["key=value:NoSchedule", "key=value:PreferNoSchedule", "key=value:NoExecute"]),
         Word::Node => cx.view.scheduler.nodes.iter().map(|node| node.name().to_string()).collect(),
+        Word::Plugin => why::plugins(cx),
+        Word::Waiting => cx.view.scheduler.waiting.iter().map(|row| row.pod.key().to_string()).collect(),
         Word::Pod => pods(cx.view).map(|pod| pod.to_string()).collect(),
     }
 }

@@ -504,9 +504,10 @@ impl Shell {
             Request::Session(command) => return vec![Effect::Session(command)],
             Request::Focus(id) => self.go_to_pane(id),
             Request::Select(subject) => self.selected = Some(subject),
-            Request::OpenDetails(subject) => self.open_details(subject),
+            Request::OpenDetails(subject) => return self.open_details(subject),
             Request::Notice(level, sentence) => self.notify(level, sentence),
             Request::Copy(copied) => return self.copy(copied),
+            Request::Command(line) => return self.carry_out(&line),
             Request::Action(action) => return self.perform(action),
         }
         Vec::new()
@@ -530,7 +531,7 @@ impl Shell {
             }
             OverlayOutcome::GoTo(subject) => {
                 self.overlays.pop();
-                self.go_to(subject);
+                return self.go_to(subject);
             }
             OverlayOutcome::Tell(command) => return vec![Effect::Session(command)],
             OverlayOutcome::Filter(filter) => self.set_filter(filter),
@@ -567,6 +568,7 @@ impl Shell {
             Ok(Deed::Arm { anyway }) => return self.ask_to_arm(anyway),
             Ok(Deed::ApplyFile(path)) => return vec![Effect::ApplyFile(path)],
             Ok(Deed::ConfigFile(path)) => return vec![Effect::ConfigFile(path)],
+            Ok(Deed::Open(subject)) => return self.open_details(subject),
             Ok(Deed::Theme(name)) => self.use_theme(&name),
             Ok(Deed::Layout(deed)) => return self.use_layout(deed),
             Ok(Deed::Explain(word)) => self.explain(word),

@@ -31,7 +31,9 @@ pub fn of_subject(view: &View, subject: Option<&Subject>) -> Vec<(String, String
             Some(PodPlace::InCycle(_) | PodPlace::InGroup(_)) => vec!["attempt".to_owned()],
             Some(PodPlace::Assigned(..)) | None => Vec::new(),
         },
-        Some(Subject::Node(_) | Subject::Event(_)) | None => Vec::new(),
+        Some(Subject::Node(_) | Subject::Event(_) | Subject::Reading(..) | Subject::Internals) | None => {
+            Vec::new()
+        }
     };
     names
         .into_iter()

@@ -3,6 +3,7 @@
 mod placement;
 mod to_win;
 mod volumes;
+mod why;
 
 use std::sync::Arc;
 

@@ -428,3 +428,34 @@ fn what_the_notes_say_is_what_happened() {
     let at = places("backoff-storm", "bound");
     assert!(at.iter().all(|(_, node)| node == "n-1"), "{at:?}");
 }
+
+/// A gang of three of which one member is let go by hand and one turned down.
+#[test]
+fn a_persons_word_for_waiting_pods_is_recorded_and_replayed() {
+    let group = "apiVersion: scheduling.k8s.io/v1alpha2\nkind: PodGroup\nmetadata: {name: train, namespace: default}\n\
+                 spec: {schedulingPolicy: {gang: {minCount: 3}}}\n---\n";
+    let mut manifest = node("n-1", "4", "", "") + group;
+    for i in 0..3 {
+        manifest += &pod(&format!("train-{i}"), "train", "2", "schedulingGroup: {podGroupName: train}, ");
+    }
+    let mut story = Story::begin("by-hand", &manifest, "GenericWorkload=true,GangScheduling=true", false);
+    story.cycles(3);
+    let view = story.stepper.simulator().scheduler().view();
+    let waiting: Vec<NamespacedName> = view.waiting.iter().map(|row| row.pod.key()).collect();
+    assert_eq!(waiting.len(), 2, "there is room for two of three");
+    let gang = schedscope::explain::gang(&view, &view.waiting[0].pod).unwrap();
+    assert_eq!(gang.n_placed(), 2);
+    assert_eq!(
+        schedscope::explain::gang_headline(&gang),
+        "Gang default/train: 2 of 3 have a place; 1 missing place blocks it: train-2."
+    );
+    story.stepper.command(Tell::Edit(Edit::Allow(waiting[0].clone())));
+    story.stepper.command(Tell::Edit(Edit::Reject(waiting[1].clone())));
+    let view = story.stepper.simulator().scheduler().view();
+    assert_eq!((view.counts.waiting, view.counts.bound), (0, 1));
+    let bytes = story.end();
+    let (report, outcome) = checked(&bytes);
+    assert!(outcome.is_ok(), "{} after {report:?}", outcome.unwrap_err());
+    let text = String::from_utf8(zstd::stream::decode_all(&*bytes).unwrap()).unwrap();
+    assert!(text.contains("\"in\":\"allow\"") && text.contains("\"in\":\"reject\""));
+}

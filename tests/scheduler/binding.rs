@@ -1,6 +1,6 @@
 //! Reserve, Permit, PreBind, Bind and PostBind, with plugins that wait, fail and are slow.
 
-use schedscope::api::{Duration, NamespacedName, Object};
+use schedscope::api::{Duration, NamespacedName, Object, Str};
 use schedscope::config::FeatureGates;
 use schedscope::driver::sandbox::simulator::Simulator;
 use schedscope::driver::session::Edit;
@@ -191,4 +191,33 @@ fn bindings_may_end_in_any_order() {
         while scheduler.poll_effect().is_some() {}
     }
     assert_eq!(scheduler.view().counts.bound, 2);
+}
+
+#[test]
+fn a_person_lets_a_waiting_pod_go_on_in_the_name_of_every_plugin_that_holds_it() {
+    let (mut simulator, _) = one_pod(&[("permit-a", "wait=60s"), ("permit-b", "wait=90s")]);
+    simulator.step_cycle();
+    let said = simulator.edit(&Edit::Allow(NamespacedName::new("default", "web"))).unwrap();
+    assert_eq!(said, "pod default/web was allowed, in the name of TestPermitA, TestPermitB");
+    drain(&mut simulator);
+    assert_eq!(node_of(&simulator, "web"), "a");
+    let again = simulator.edit(&Edit::Allow(NamespacedName::new("default", "web")));
+    assert_eq!(
+        again.unwrap_err(),
+        "pod default/web does not wait at Permit: there is nothing to allow or reject"
+    );
+}
+
+#[test]
+fn a_person_turns_a_waiting_pod_down_in_the_name_of_the_first_plugin_that_holds_it() {
+    let (mut simulator, _) = one_pod(&[("permit-a", "wait=60s")]);
+    simulator.step_cycle();
+    simulator.edit(&Edit::Reject(NamespacedName::new("default", "web"))).unwrap();
+    assert_eq!(
+        events(&simulator),
+        ["FailedScheduling default/web: 0/1 nodes are available: 1 rejected by hand."]
+    );
+    let view = simulator.scheduler().view();
+    assert_eq!(view.unschedulable_pods[0].unschedulable_plugins, [Str::from("TestPermitA")]);
+    assert_eq!((view.counts.waiting, view.counts.assigned), (0, 0), "its place is given back");
 }

@@ -11,3 +11,4 @@ mod overlays;
 mod panes;
 mod stories;
 mod timeline;
+mod why;

@@ -396,7 +396,7 @@ fn details_of_objects() {
         .pod();
     let mut of_pod = Screen::new(DetailsPane::new(), view, 80, 24).selecting(Subject::Pod(key("db", "pg-2")));
     check!("details_pod", of_pod);
-    of_pod.act(&[NextMode]);
+    of_pod.act(&[PreviousMode]);
     check!("details_pod_yaml", of_pod);
     check!("details_node", details(Subject::Node(Str::from("a-3")), Stage::Filtered, 80, 24));
     let event = fixture::scheduler(Stage::Filtered).events[0].clone();
@@ -451,7 +451,7 @@ fn text_from_the_cluster_cannot_steer_the_terminal() {
         let text = screen.text();
         assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
         assert!(text.contains("evil"));
-        screen.act(&[NextMode]);
+        screen.act(&[PreviousMode]);
     }
 }
 

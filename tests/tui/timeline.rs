@@ -65,6 +65,7 @@ fn screen(width: u16, height: u16) -> Screen {
             divergence: None,
         })),
         recorder: None,
+        ..Known::default()
     };
     screen.view.elapsed = Duration::from_secs(134);
     screen.view.moment = Moment { position: 19, end: 30, is_recorded: true, ..Moment::default() };

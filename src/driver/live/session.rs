@@ -18,13 +18,17 @@ use crate::api::{Kind, Str, Time};
 use crate::driver::breakpoints::Breaks;
 use crate::driver::breakpoints::list::Stop;
 use crate::driver::desk::Desk;
+use crate::driver::inspect::Inspector;
+use crate::driver::latency::Latencies;
 use crate::driver::metrics::registry::Registry;
+use crate::driver::permit;
 use crate::driver::rewind::Moment;
 use crate::driver::sandbox::simulator::ExtenderTransport;
 use crate::driver::session::{
-    Known, Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
+    Edit, Known, Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
 };
 use crate::framework::extender::{ExtenderAnswer, ExtenderVerb};
+use crate::framework::meter::Meter;
 use crate::scheduler::effect::{Effect, EffectId, EffectKind};
 use crate::scheduler::input::{Command, Input};
 
@@ -185,6 +189,11 @@ fn spawn_with(
         setup.engine = setup.engine.kept(Some(keeper)).remembering();
         past = Some(kept);
     }
+    let latencies = (!setup.engine.scheduler().is_measured()).then(Latencies::new);
+    if let Some(latencies) = &latencies {
+        let meter: Arc<dyn Meter> = Arc::<Latencies>::clone(latencies);
+        setup.engine.scheduler_mut().measure(&meter);
+    }
     let (command_sender, commands) = mpsc::unbounded_channel();
     let (report_sender, reports) = mpsc::channel(REPORTS);
     let (outcome_sender, outcomes) = mpsc::unbounded_channel();
@@ -229,6 +238,8 @@ fn spawn_with(
         desk,
         breaks: Breaks::default(),
         stop: None,
+        inspector: Inspector::default(),
+        latencies,
     };
     if !waits {
         session.start_feeds();
@@ -291,6 +302,10 @@ enum Purpose {
 }
 
 pub(super) struct Live {
+    /// What is looked into besides the view.
+    inspector: Inspector,
+    /// Who measures for the console; absent where it serves, and its metrics are measured.
+    latencies: Option<Arc<Latencies>>,
     /// Present where it serves.
     told_of_leadership: Option<watch::Sender<Leadership>>,
     /// What was done, and who said so.
@@ -557,6 +572,7 @@ impl Live {
             SessionCommand::StepPhase | SessionCommand::StepPlacement => self.step(Command::NextPhase),
             SessionCommand::StepCycle => self.step(Command::ScheduleOne),
             SessionCommand::Live(command) => self.live_command(command),
+            SessionCommand::Edit(edit @ (Edit::Allow(_) | Edit::Reject(_))) => self.signal(&edit),
             SessionCommand::Edit(_) => {
                 let text =
                     "a live cluster is not edited here: fork it (:fork) and edit the fork, or use kubectl";
@@ -570,6 +586,7 @@ impl Live {
             SessionCommand::Leave => {
                 self.say(NoticeLevel::Info, "this is the live cluster: :fork copies it into a sandbox");
             }
+            SessionCommand::Inspect(question) => self.inspector.ask(question),
             SessionCommand::Seek(_)
             | SessionCommand::SeekAgain { .. }
             | SessionCommand::Fork
@@ -587,6 +604,17 @@ impl Live {
             }
         }
         true
+    }
+
+    /// Passes a person's word for a waiting pod on to the scheduler.
+    fn signal(&mut self, edit: &Edit) {
+        match permit::signals(self.engine.scheduler(), edit) {
+            Ok((inputs, said)) => {
+                inputs.into_iter().for_each(|input| self.engine.input(input, now()));
+                self.say(NoticeLevel::Info, said);
+            }
+            Err(said) => self.say(NoticeLevel::Error, said),
+        }
     }
 
     fn mark(&mut self, text: &str, is_note: bool) {
@@ -656,6 +684,7 @@ impl Live {
     fn view(&mut self) -> SessionView {
         self.breaks.update_watches(self.engine.scheduler());
         let scheduler = self.engine.scheduler();
+        let inspected = self.inspector.view(scheduler, false);
         let now = now();
         let view = SessionView {
             source: self.target.context.as_str().into(),
@@ -665,7 +694,13 @@ impl Live {
             next_timeout: scheduler.next_timeout_reason().map(|(at, what)| (at - now, what)),
             scheduler: Arc::new(self.scheduler_view()),
             moment: Moment::default(),
-            known: Known { n_answered: self.n_answered, recorder: self.recorder_view(), ..Known::default() },
+            known: Known {
+                n_answered: self.n_answered,
+                recorder: self.recorder_view(),
+                inspected,
+                latency: self.latencies.as_ref().map(|latencies| Arc::new(latencies.view())),
+                ..Known::default()
+            },
             debug: self.breaks.view(self.stop()),
             branches: Arc::default(),
             comparison: None,

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::api::{Duration, Kind, NamespacedName, Object, Str, Time};
+use crate::driver::permit;
 use crate::driver::recorder::{RecorderStats, RecordingTap};
 use crate::driver::session::Edit;
 use crate::driver::tap::TooLong;
@@ -547,6 +548,11 @@ impl Simulator {
             Edit::Taint { node, taint } => api.taint(node, taint),
             Edit::Label { node, label } => {
                 api.label(Kind::Node, &NamespacedName::cluster(node.clone()), label)
+            }
+            Edit::Allow(_) | Edit::Reject(_) => {
+                let (inputs, said) = permit::signals(&self.scheduler, edit)?;
+                inputs.into_iter().for_each(|input| self.input(input));
+                return Ok(said);
             }
         };
         self.settle();

@@ -11,6 +11,7 @@ use ratatui::layout::{Position, Rect, Size};
 use ratatui::text::Line;
 
 use crate::api::{NamespacedName, Str};
+use crate::driver::inspect::Inspect;
 use crate::driver::session::{NoticeLevel, SessionCommand, SessionView};
 use crate::scheduler::trace::Phase;
 use crate::scheduler::view::ObjectEvent;
@@ -194,25 +195,48 @@ pub enum Subject {
     Attempt(u64),
     /// A Kubernetes Event.
     Event(Box<ObjectEvent>),
+    /// What every plugin says of a pod and each node, or one node.
+    Reading(NamespacedName, Option<Str>),
+    /// What the scheduler holds inside.
+    Internals,
 }
 
 impl Subject {
     /// The pod that deeds on the subject are about.
     pub fn pod(&self) -> Option<&NamespacedName> {
         match self {
-            Self::Pod(pod) => Some(pod),
+            Self::Pod(pod) | Self::Reading(pod, _) => Some(pod),
             Self::Event(event) => Some(&event.regarding),
-            Self::Node(_) | Self::Cell { .. } | Self::Plugin { .. } | Self::Phase(_) | Self::Attempt(_) => {
-                None
-            }
+            Self::Node(_)
+            | Self::Cell { .. }
+            | Self::Plugin { .. }
+            | Self::Phase(_)
+            | Self::Attempt(_)
+            | Self::Internals => None,
         }
     }
 
     /// The node that deeds on the subject are about.
     pub fn node(&self) -> Option<&Str> {
         match self {
-            Self::Node(node) | Self::Cell { node, .. } => Some(node),
-            Self::Pod(_) | Self::Plugin { .. } | Self::Phase(_) | Self::Attempt(_) | Self::Event(_) => None,
+            Self::Node(node) | Self::Cell { node, .. } | Self::Reading(_, Some(node)) => Some(node),
+            Self::Pod(_)
+            | Self::Reading(_, None)
+            | Self::Plugin { .. }
+            | Self::Phase(_)
+            | Self::Attempt(_)
+            | Self::Internals
+            | Self::Event(_) => None,
+        }
+    }
+
+    /// What the session has to be asked for before the subject can be shown.
+    pub fn inspect(&self) -> Option<Inspect> {
+        match self {
+            Self::Reading(pod, None) => Some(Inspect::Pod(pod.clone())),
+            Self::Reading(pod, Some(node)) => Some(Inspect::Pair(pod.clone(), node.clone())),
+            Self::Internals => Some(Inspect::Internals),
+            _ => None,
         }
     }
 }
@@ -232,6 +256,8 @@ pub enum Request {
     Notice(NoticeLevel, String),
     /// A text for the clipboard.
     Copy(String),
+    /// A command line.
+    Command(String),
     /// An action of the shell, such as [`Action::StartFilter`].
     Action(Action),
 }

@@ -1,5 +1,7 @@
 //! The nodes pane: zone by zone, how much of each node is asked for, and what keeps pods away.
 
+mod packing;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -8,11 +10,12 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use self::packing::Picture;
 use super::find::Find;
 use super::{Cx, Outcome, Pane, PaneId, Request, Subject, names};
 use crate::api::Str;
 use crate::explain::amount;
-use crate::explain::{self, ResourceUse};
+use crate::explain::{self, Packing, ResourceUse};
 use crate::framework::NodeInfo;
 use crate::framework::resource::names as resources;
 use crate::scheduler::view::View;
@@ -39,6 +42,8 @@ enum RowKey {
 struct Look {
     /// All in one list instead of by zone.
     is_flat: bool,
+    /// A block for each node instead of a row; by zone.
+    is_picture: bool,
     /// The scarcest first instead of by name.
     by_scarcity: bool,
     folded: BTreeSet<Str>,
@@ -76,6 +81,10 @@ pub struct NodesPane {
     cursor: Cursor<RowKey>,
     area: Rect,
     cache: Option<(Arc<View>, Look, Model)>,
+    /// Where the blocks stand, where they are shown.
+    picture: Picture,
+    /// What is told above them, made once for a view.
+    sums: Option<(Arc<View>, Packing)>,
 }
 
 impl NodesPane {
@@ -95,6 +104,23 @@ impl NodesPane {
         }
         if let Some((view, _, model)) = &self.cache {
             self.cursor.sync(model.rows.len(), |index| model.key(index, view));
+        }
+    }
+
+    /// By zone, all in one list, as a picture, and so on.
+    fn next_mode(&mut self) {
+        let look = &mut self.look;
+        (look.is_flat, look.is_picture) = match (look.is_flat, look.is_picture) {
+            (false, false) => (true, false),
+            (true, false) => (false, true),
+            (_, true) => (false, false),
+        };
+    }
+
+    fn step_by(&mut self, step: Action, n: usize) {
+        let Some((view, _, model)) = &self.cache else { return };
+        for _ in 0..n {
+            self.cursor.handle(step, |index| model.key(index, view));
         }
     }
 
@@ -147,7 +173,7 @@ impl Model {
             rows.extend(sorted(all).into_iter().map(NodeRow::Node));
         } else {
             for (name, indexes) in zones {
-                let is_folded = look.folded.contains(&name);
+                let is_folded = look.folded.contains(&name) && !look.is_picture;
                 let sums = sums(indexes.iter().map(|index| &view.nodes[*index]));
                 rows.push(NodeRow::Zone(Zone { name, n_nodes: indexes.len(), sums }));
                 if !is_folded {
@@ -235,6 +261,9 @@ impl Pane for NodesPane {
             format!(" {}", nodes.len())
         };
         let mut spans = vec![Span::raw("nodes"), Span::styled(count, cx.theme.style(Role::Strong))];
+        if self.look.is_picture {
+            spans.push(Span::styled(format!(" {} packing", cx.glyphs.dot), muted));
+        }
         if self.look.by_scarcity {
             spans.push(Span::styled(format!(" {} scarcest first", cx.glyphs.dot), muted));
         }
@@ -252,7 +281,17 @@ impl Pane for NodesPane {
     fn handle(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
         self.sync(cx);
         match action {
-            Action::NextMode | Action::PreviousMode => self.look.is_flat = !self.look.is_flat,
+            Action::NextMode => self.next_mode(),
+            Action::PreviousMode => {
+                // Of three modes the one before is the next but one.
+                self.next_mode();
+                self.next_mode();
+            }
+            Action::ScrollLeft if self.look.is_picture => self.step_by(Action::SelectPrevious, 1),
+            Action::ScrollRight if self.look.is_picture => self.step_by(Action::SelectNext, 1),
+            Action::SelectNext | Action::SelectPrevious if self.look.is_picture => {
+                self.step_by(action, self.picture.per_line());
+            }
             Action::NextSort => self.look.by_scarcity = !self.look.by_scarcity,
             Action::Fold => self.fold(cx, |_| true),
             Action::Unfold => self.fold(cx, |_| false),
@@ -299,6 +338,17 @@ impl Pane for NodesPane {
             frame::empty(self.area, buf, why, cx);
             return;
         }
+        if look.is_picture {
+            if self.sums.as_ref().is_none_or(|(known, _)| !Arc::ptr_eq(known, view)) {
+                let wanted = view.cycle.as_ref().map(|cycle| &cycle.pod_info.resources.requests);
+                self.sums = Some((Arc::clone(view), explain::packing(view, wanted)));
+            }
+            if let Some((_, sums)) = &self.sums {
+                let rows = (view.as_ref(), model, sums);
+                self.picture = packing::render(self.area, buf, rows, self.cursor.index(), cx);
+            }
+            return;
+        }
         let shape = Shape::of(self.area.width, model, look);
         let columns = shape.columns();
         let drawer = NodeDrawer { shape, look, cx };
@@ -316,9 +366,12 @@ impl Pane for NodesPane {
         self.sync(cx);
         let Some((view, look, model)) = &self.cache else { return Outcome::Ignored };
         let columns = Shape::of(self.area.width, model, look).columns();
-        let Some(index) = table(&columns).row_at(self.area, position, &self.cursor) else {
-            return Outcome::Ignored;
+        let index = if look.is_picture {
+            self.picture.row_at(position)
+        } else {
+            table(&columns).row_at(self.area, position, &self.cursor)
         };
+        let Some(index) = index else { return Outcome::Ignored };
         let was_selected = self.cursor.index() == Some(index);
         self.cursor.select(index, |index| model.key(index, view));
         if was_selected && matches!(self.cursor.key(), Some(RowKey::Zone(_))) {

@@ -356,7 +356,7 @@ impl Pane for QueuesPane {
 
     fn reveal(&mut self, subject: &Subject, cx: &Cx<'_>) -> bool {
         let Some(pod) = subject.pod() else { return false };
-        let rows = Rows::new(cx, &self.find);
+        let rows = Rows::new(cx, &self.find, &self.known);
         self.sync(&rows);
         self.cursor.select_key(pod, |index| rows.key_at(index))
     }

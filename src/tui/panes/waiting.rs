@@ -10,6 +10,7 @@ use super::{Cx, Outcome, Pane, PaneId, Request, Subject, names, predicted};
 use crate::api::time::human_duration;
 use crate::api::{Duration, NamespacedName, Time};
 use crate::driver::live::view::LiveView;
+use crate::driver::session::NoticeLevel;
 use crate::scheduler::view::{Assumption, BindingRow, View, WaitingRow};
 use crate::tui::action::{Action, Context};
 use crate::tui::theme::Role;
@@ -200,6 +201,13 @@ impl Pane for WaitingPane {
                 Some(key) => Outcome::Request(Request::OpenDetails(Subject::Pod(key.clone()))),
                 None => Outcome::Ignored,
             };
+        }
+        if let Action::AllowWaiting | Action::RejectWaiting = action {
+            let verb = if action == Action::AllowWaiting { "allow" } else { "reject" };
+            return Outcome::Request(match self.cursor.key() {
+                Some(key) => Request::Command(format!("{verb} {key}")),
+                None => Request::Notice(NoticeLevel::Info, format!("No pod waits here: nothing to {verb}.")),
+            });
         }
         match self.cursor.handle(action, |index| key_at(&entries, index)) {
             true => Outcome::Changed,

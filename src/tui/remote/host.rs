@@ -385,6 +385,10 @@ impl<'a> Console<'a> {
                 let area = self.terminal.get_frame().area();
                 self.terminal.resize(area)?;
             }
+            Effect::SaveLayout(_) => {
+                let text = "a layout is saved where the console runs, and this one runs with the instance";
+                self.say(NoticeLevel::Warning, text.to_owned());
+            }
             Effect::Suspend => self.is_suspending = true,
             Effect::Quit => self.is_over = true,
         }

@@ -103,21 +103,23 @@ impl Shell {
         }
     }
 
-    /// Shows all about a subject.
-    pub(super) fn open_details(&mut self, subject: Subject) {
+    /// Shows all about a subject. What has to be worked out for that is asked for.
+    pub(super) fn open_details(&mut self, subject: Subject) -> Vec<Effect> {
+        let question = subject.inspect();
         if self.focused() != PaneId::Details || self.selected.as_ref() != Some(&subject) {
             self.remember();
             self.focus_on(PaneId::Details);
             self.selected = Some(subject);
         }
+        question.map(|question| Effect::Session(SessionCommand::Inspect(question))).into_iter().collect()
     }
 
     /// Selects a thing in the pane that has a row for it, and shows all about it.
-    pub(super) fn go_to(&mut self, subject: Subject) {
+    pub(super) fn go_to(&mut self, subject: Subject) -> Vec<Effect> {
         for id in [PaneId::Queues, PaneId::Waiting, PaneId::Nodes] {
             self.reveal(id, &subject);
         }
-        self.open_details(subject);
+        self.open_details(subject)
     }
 
     fn reveal(&mut self, id: PaneId, subject: &Subject) -> bool {

@@ -1,12 +1,11 @@
 //! Pages about the attempt: its cells, plugins and phases, and past attempts.
 
-use super::devices;
 use super::page::Page;
+use super::{devices, now, preemption};
 use crate::api::Str;
 use crate::api::time::human_duration;
 use crate::explain::{self, CellPoint, ToWin};
 use crate::framework::Code;
-use crate::framework::preemption::PreemptionEvidence;
 use crate::framework::runtime::PluginVerdict;
 use crate::scheduler::trace::{CycleTrace, NodeVerdict, Phase};
 use crate::tui::panes::log::outcome_text;
@@ -34,7 +33,7 @@ fn code_role(code: Code) -> Role {
 }
 
 /// Sign and name of a code.
-fn code_parts(code: Code, cx: &Cx<'_>) -> (String, Role) {
+pub(super) fn code_parts(code: Code, cx: &Cx<'_>) -> (String, Role) {
     (format!("{} {code}", cx.glyphs.code(code)), code_role(code))
 }
 
@@ -99,7 +98,9 @@ pub(super) fn to_win(page: &mut Page, trace: &CycleTrace, node: &str, said: &str
 
 pub(super) fn plugin(page: &mut Page, plugin: &Str, phase: Phase, cx: &Cx<'_>) {
     let Some(trace) = &cx.view.scheduler.cycle else {
+        page.title(vec![(plugin.to_string(), Role::Strong)]);
         page.text(NO_ATTEMPT, Role::Muted);
+        now::plugin(page, plugin, cx);
         return;
     };
     let verdict = verdicts(trace, phase).iter().find(|verdict| *verdict.plugin == **plugin);
@@ -119,7 +120,7 @@ pub(super) fn plugin(page: &mut Page, plugin: &Str, phase: Phase, cx: &Cx<'_>) {
             if let Some(evidence) =
                 trace.post_filter.as_ref().and_then(|post_filter| post_filter.evidence.as_ref())
             {
-                preemption(page, evidence);
+                preemption::preemption(page, evidence, cx);
             }
         }
         _ => {}
@@ -131,6 +132,7 @@ pub(super) fn plugin(page: &mut Page, plugin: &Str, phase: Phase, cx: &Cx<'_>) {
             page.code(&contents);
         }
     }
+    now::plugin(page, plugin, cx);
 }
 
 fn verdicts(trace: &CycleTrace, phase: Phase) -> &[PluginVerdict] {
@@ -229,24 +231,6 @@ fn scores(page: &mut Page, trace: &CycleTrace, plugin: &str) {
     }
 }
 
-fn preemption(page: &mut Page, evidence: &PreemptionEvidence) {
-    page.text(explain::preemption(evidence), Role::Text);
-    if !evidence.candidates.is_empty() {
-        page.heading("candidates");
-        for candidate in &evidence.candidates {
-            let is_chosen = evidence.selected.as_ref() == Some(&candidate.node_name);
-            let role = if is_chosen { Role::Winner } else { Role::Text };
-            page.item_in(candidate.node_name.to_string(), explain::victims(candidate), role);
-        }
-    }
-    if !evidence.rejected.is_empty() {
-        page.heading("no candidates");
-        for (node, why) in &evidence.rejected {
-            page.item(node.to_string(), why.clone());
-        }
-    }
-}
-
 pub(super) fn phase(page: &mut Page, phase: Phase, cx: &Cx<'_>) {
     page.title(vec![(phase.to_string(), Role::Strong)]);
     page.text(what_happens(phase), Role::Muted);
@@ -280,7 +264,7 @@ pub(super) fn phase(page: &mut Page, phase: Phase, cx: &Cx<'_>) {
             if let Some(evidence) =
                 trace.post_filter.as_ref().and_then(|post_filter| post_filter.evidence.as_ref())
             {
-                preemption(page, evidence);
+                preemption::preemption(page, evidence, cx);
             }
         }
         Phase::Score => page.text(explain::leader(trace), Role::Text),

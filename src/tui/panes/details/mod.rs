@@ -4,10 +4,17 @@
 
 mod attempt;
 mod devices;
+mod internals;
 mod links;
+mod now;
 mod objects;
 mod page;
 mod pod;
+mod preemption;
+mod reading;
+mod rules;
+
+use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -17,10 +24,42 @@ use self::links::{Link, links, marked};
 use self::page::Page;
 use super::find::Find;
 use super::{CellKind, Cx, Outcome, Pane, PaneId, Request, Subject};
+use crate::driver::inspect::Inspected;
 use crate::driver::session::NoticeLevel;
+use crate::scheduler::view::View;
 use crate::tui::action::{Action, Context};
 use crate::tui::theme::Role;
 use crate::tui::widgets::{frame, text};
+
+/// What is shown of a thing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    /// Sentences and numbers.
+    #[default]
+    Page,
+    /// Of a pod: its rules about other pods, domain by domain.
+    Rules,
+    /// The object.
+    Yaml,
+}
+
+impl Mode {
+    const fn next(self, is_pod: bool) -> Self {
+        match self {
+            Self::Page if is_pod => Self::Rules,
+            Self::Page | Self::Rules => Self::Yaml,
+            Self::Yaml => Self::Page,
+        }
+    }
+
+    const fn previous(self, is_pod: bool) -> Self {
+        match self {
+            Self::Yaml if is_pod => Self::Rules,
+            Self::Yaml | Self::Rules => Self::Page,
+            Self::Page => Self::Yaml,
+        }
+    }
+}
 
 /// The details pane.
 #[derive(Debug, Default)]
@@ -31,13 +70,23 @@ pub struct DetailsPane {
     /// What was drawn last, and how far it was scrolled.
     shown: Option<Subject>,
     offset: usize,
-    /// Whether the object is shown as YAML.
-    is_yaml: bool,
+    mode: Mode,
     n_lines: usize,
     /// The names on the page that can be gone to, and which of them is selected.
     links: Vec<Link>,
     link: Option<usize>,
     area: Rect,
+    kept: Option<Kept>,
+}
+
+/// A page that costs more than a frame may, made once for an answer and a moment.
+#[derive(Debug)]
+struct Kept {
+    subject: Subject,
+    answer: Option<Arc<Inspected>>,
+    view: Arc<View>,
+    is_ascii: bool,
+    page: Page,
 }
 
 impl DetailsPane {
@@ -48,6 +97,26 @@ impl DetailsPane {
 
     fn subject<'a>(&'a self, cx: &Cx<'a>) -> Option<&'a Subject> {
         self.pinned.as_ref().or(cx.selected)
+    }
+
+    /// Makes the page of an answer, unless it is there.
+    fn keep(&mut self, subject: &Subject, cx: &Cx<'_>) {
+        let answer = cx.view.known.inspected.as_ref();
+        let is_same = |kept: &Kept| {
+            kept.subject == *subject
+                && kept.answer.as_ref().map(Arc::as_ptr) == answer.map(Arc::as_ptr)
+                && Arc::ptr_eq(&kept.view, &cx.view.scheduler)
+                && kept.is_ascii == cx.glyphs.is_ascii
+        };
+        if !self.kept.as_ref().is_some_and(is_same) {
+            self.kept = Some(Kept {
+                subject: subject.clone(),
+                answer: answer.cloned(),
+                view: Arc::clone(&cx.view.scheduler),
+                is_ascii: cx.glyphs.is_ascii,
+                page: page_of(subject, cx),
+            });
+        }
     }
 
     /// Where the page can be scrolled to at most.
@@ -106,8 +175,10 @@ impl Pane for DetailsPane {
             spans.push(Span::styled(format!(" {dot} "), muted));
             spans.push(text::span(subject_title(subject, cx), muted));
         }
-        if self.is_yaml {
-            spans.push(Span::styled(format!(" {dot} YAML"), muted));
+        match self.mode {
+            Mode::Page => {}
+            Mode::Rules => spans.push(Span::styled(format!(" {dot} spread and affinity"), muted)),
+            Mode::Yaml => spans.push(Span::styled(format!(" {dot} YAML"), muted)),
         }
         if self.pinned.is_some() {
             spans.push(Span::styled(format!(" {dot} pinned"), cx.theme.style(Role::Accent)));
@@ -130,12 +201,20 @@ impl Pane for DetailsPane {
             Action::SelectFirst => 0,
             Action::SelectLast => last,
             Action::NextMode | Action::PreviousMode => {
-                self.is_yaml = !self.is_yaml;
+                let is_pod = matches!(self.subject(cx), Some(Subject::Pod(_)));
+                let is_next = action == Action::NextMode;
+                self.mode = if is_next { self.mode.next(is_pod) } else { self.mode.previous(is_pod) };
                 0
             }
             Action::NextLink | Action::PreviousLink => {
                 self.move_link(action == Action::NextLink);
                 return Outcome::Changed;
+            }
+            Action::Open if self.link.is_none() => {
+                return match self.subject(cx).and_then(|subject| full_reading(subject, cx)) {
+                    Some(subject) => Outcome::Request(Request::OpenDetails(subject)),
+                    None => self.follow_link(cx),
+                };
             }
             Action::Open => return self.follow_link(cx),
             Action::ToggleFollow => {
@@ -171,10 +250,28 @@ impl Pane for DetailsPane {
         if width == 0 || self.area.height == 0 {
             return;
         }
-        let page = if self.is_yaml { objects::yaml(&subject, cx) } else { page_of(&subject, cx) };
+        let made;
+        let page = match (self.mode, &subject) {
+            (Mode::Page | Mode::Rules, Subject::Reading(..) | Subject::Internals) => {
+                self.keep(&subject, cx);
+                match &self.kept {
+                    Some(kept) => &kept.page,
+                    None => return,
+                }
+            }
+            (mode, subject) => {
+                made = match (mode, subject) {
+                    (Mode::Yaml, _) => objects::yaml(subject, cx),
+                    (Mode::Rules, Subject::Pod(key)) => rules::rules(key, cx),
+                    (Mode::Page | Mode::Rules, _) => page_of(subject, cx),
+                };
+                &made
+            }
+        };
         let lines = page.lines(width, &self.find, cx);
         self.n_lines = lines.len();
-        self.links = if cx.focused && !self.is_yaml { links(&lines, &subject, cx) } else { Vec::new() };
+        self.links =
+            if cx.focused && self.mode != Mode::Yaml { links(&lines, &subject, cx) } else { Vec::new() };
         self.link = self.link.filter(|at| *at < self.links.len());
         self.offset = self.offset.min(self.last_offset());
         if lines.is_empty() {
@@ -209,6 +306,19 @@ impl Pane for DetailsPane {
     }
 }
 
+/// Where all plugins are asked about what is shown.
+fn full_reading(subject: &Subject, cx: &Cx<'_>) -> Option<Subject> {
+    let tried = || cx.view.scheduler.cycle.as_ref().map(|cycle| cycle.pod_key());
+    match subject {
+        Subject::Pod(pod) => Some(Subject::Reading(pod.clone(), None)),
+        Subject::Node(node) | Subject::Cell { node, .. } => {
+            Some(Subject::Reading(tried()?, Some(node.clone())))
+        }
+        Subject::Reading(..) | Subject::Internals => Some(subject.clone()),
+        Subject::Plugin { .. } | Subject::Phase(_) | Subject::Attempt(_) | Subject::Event(_) => None,
+    }
+}
+
 fn subject_title(subject: &Subject, cx: &Cx<'_>) -> String {
     match subject {
         Subject::Pod(pod) => format!("pod {pod}"),
@@ -224,6 +334,9 @@ fn subject_title(subject: &Subject, cx: &Cx<'_>) -> String {
         Subject::Phase(phase) => phase.to_string(),
         Subject::Attempt(number) => format!("attempt {number}"),
         Subject::Event(event) => format!("event {}", event.reason),
+        Subject::Reading(pod, None) => format!("why {pod}"),
+        Subject::Reading(pod, Some(node)) => format!("why {pod} {} {node}", cx.glyphs.times),
+        Subject::Internals => String::from("internals"),
     }
 }
 
@@ -237,6 +350,8 @@ fn page_of(subject: &Subject, cx: &Cx<'_>) -> Page {
         Subject::Plugin { plugin, phase } => attempt::plugin(&mut page, plugin, *phase, cx),
         Subject::Phase(phase) => attempt::phase(&mut page, *phase, cx),
         Subject::Attempt(number) => attempt::past(&mut page, *number, cx),
+        Subject::Reading(pod, node) => reading::reading(&mut page, pod, node.as_ref(), cx),
+        Subject::Internals => internals::internals(&mut page, cx),
     }
     page
 }

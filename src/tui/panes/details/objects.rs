@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::attempt;
+use super::now;
 use super::page::Page;
 use crate::api::Duration;
 use crate::api::time::human_duration;
@@ -35,6 +36,8 @@ pub(super) fn node(page: &mut Page, name: &str, cx: &Cx<'_>) {
     for used in explain::resource_uses(info) {
         page.used(used);
     }
+    free(page, info);
+    now::node(page, info, cx);
     let mut pods: Vec<&PodInfo> = info.pods().iter().map(AsRef::as_ref).collect();
     pods.sort_by_key(|pod| std::cmp::Reverse(pod.pod.priority()));
     page.heading(format!("pods {}, the most important first", pods.len()));
@@ -64,6 +67,22 @@ pub(super) fn node(page: &mut Page, name: &str, cx: &Cx<'_>) {
         for (image, state) in images {
             page.text(format!("{image}  {}", explain::amount::bytes_short(state.size)), Role::Text);
         }
+    }
+}
+
+/// What is free, and what is stranded.
+fn free(page: &mut Page, info: &NodeInfo) {
+    let free: Vec<String> = explain::resource_uses(info)
+        .iter()
+        .map(|used| {
+            format!("{} {}", used.resource, explain::amount::short(&used.resource, used.free().max(0)))
+        })
+        .collect();
+    page.item("free", free.join(", "));
+    let (cpu, memory) = explain::stranded(info);
+    if cpu > 0 || memory > 0 {
+        let (cpu, memory) = (explain::amount::cpu(cpu), explain::amount::bytes_short(memory));
+        page.item("stranded", format!("cpu {cpu}, memory {memory}: free, and something else is used up"));
     }
 }
 

@@ -33,6 +33,8 @@ enum Block {
     Item(String, String, Role),
     /// A bar.
     Use(ResourceUse),
+    /// A bar for so many of how many, with what they are.
+    Count(usize, usize, String, Role),
     /// A line of a file: its indentation stays when it is broken.
     Code(String),
 }
@@ -87,6 +89,11 @@ impl Page {
     /// How much of a resource is asked for.
     pub(super) fn used(&mut self, used: ResourceUse) {
         self.blocks.push(Block::Use(used));
+    }
+
+    /// So many of how many, as a bar, and what they are.
+    pub(super) fn count(&mut self, n: usize, of: usize, what: impl Into<String>, role: Role) {
+        self.blocks.push(Block::Count(n, of, what.into(), role));
     }
 
     /// A file.
@@ -161,6 +168,7 @@ impl PageDrawer<'_> {
             }
             Block::Item(label, value, role) => self.item(label, value, *role, lines),
             Block::Use(used) => self.used(used, lines),
+            Block::Count(n, of, what, role) => self.count((*n, *of), what, *role, lines),
             Block::Code(line) => self.code(line, lines),
         }
     }
@@ -217,6 +225,28 @@ impl PageDrawer<'_> {
         };
         spans.push(Span::styled(amounts, style));
         self.push(lines, spans, [used.resource.as_ref()]);
+    }
+
+    fn count(&self, (n, of): (usize, usize), what: &str, role: Role, lines: &mut Vec<Line<'static>>) {
+        const BAR: u16 = 10;
+        let number = format!(" {n:>width$} ", width = of.to_string().len());
+        let beside = self.width.saturating_sub(usize::from(BAR) + number.len());
+        let has_bar = beside >= VALUE_MIN;
+        let number_width = number.len() + if has_bar { usize::from(BAR) } else { 0 };
+        for (i, part) in text::wrap(what, self.width.saturating_sub(number_width)).into_iter().enumerate() {
+            let mut spans = Vec::new();
+            if i == 0 {
+                if has_bar {
+                    let amount = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+                    spans.extend(bar::spans(BAR, amount(n), amount(of), Role::BarUsed, self.cx));
+                }
+                spans.push(Span::styled(number.clone(), self.style(Role::Number)));
+            } else {
+                spans.push(Span::raw(" ".repeat(number_width)));
+            }
+            spans.extend(self.find.spans(&part, self.style(role), self.cx));
+            self.push(lines, spans, [what]);
+        }
     }
 
     fn code(&self, line: &str, lines: &mut Vec<Line<'static>>) {

@@ -1,12 +1,13 @@
 //! The page about a pod: what would move it, what became of the events since its last attempt, and its attempts.
 
 use super::page::Page;
+use super::reading::open_key;
 use crate::api::objects::Pod;
 use crate::api::time::human_duration;
 use crate::api::{NamespacedName, Time};
-use crate::explain::{self, PodPlace};
+use crate::explain::{self, MemberPlace, PodPlace};
 use crate::framework::PodInfo;
-use crate::scheduler::pod_log::PodLog;
+use crate::scheduler::pod_log::{Attempt, PodLog, VerdictClass};
 use crate::scheduler::trace::CycleOutcome;
 use crate::scheduler::view::{BindingRow, QueueRow, View};
 use crate::tui::panes::Cx;
@@ -16,6 +17,10 @@ use crate::tui::theme::Role;
 
 /// How many Events are shown.
 const N_EVENTS: usize = 8;
+/// How many different verdicts of an attempt are shown.
+const N_VERDICTS: usize = 6;
+/// How many members of a group are shown.
+const N_MEMBERS: usize = 20;
 
 pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
     let view = &cx.view.scheduler;
@@ -57,6 +62,14 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
     }
     if let PodPlace::Binding(row) = place {
         binding(page, row, view);
+    }
+    group(page, pod, view);
+    if matches!(place, PodPlace::Unschedulable(_) | PodPlace::Backoff(_) | PodPlace::Active(..)) {
+        let key = open_key(cx);
+        page.text(
+            format!("{key} asks every plugin about every node: which are one change away?"),
+            Role::Muted,
+        );
     }
     let log = view.pod_logs.get(key).map(AsRef::as_ref);
     if let Some(log) = log {
@@ -202,7 +215,7 @@ fn attempts(page: &mut Page, log: &PodLog, view: &View, cx: &Cx<'_>) {
             ),
         ]);
         page.note(format!("by {}", story.why), Role::Muted);
-        page.note(story.verdicts, Role::Text);
+        histogram(page, attempt);
         for difference in story.differences {
             let role = if difference.ends_with("-> fits") { Role::Winner } else { Role::Accent };
             page.note(format!("{} {difference}", cx.glyphs.next), role);
@@ -211,6 +224,41 @@ fn attempts(page: &mut Page, log: &PodLog, view: &View, cx: &Cx<'_>) {
     if log.n_older_attempts > 0 {
         let n = usize::try_from(log.n_older_attempts).unwrap_or(usize::MAX);
         page.text(format!("{} are no longer kept.", explain::counted(n, "older attempt")), Role::Muted);
+    }
+}
+
+/// How many nodes have each verdict, as bars.
+fn histogram(page: &mut Page, attempt: &Attempt) {
+    let Some(verdicts) = &attempt.verdicts else { return };
+    let counts = verdicts.counts();
+    let of = counts.iter().map(|(_, n)| n).sum();
+    for (class, n) in counts.iter().take(N_VERDICTS) {
+        let role = if **class == VerdictClass::Feasible { Role::StatusSuccess } else { Role::Text };
+        page.count(*n, of, explain::verdict(class), role);
+    }
+    let rest: usize = counts.iter().skip(N_VERDICTS).map(|(_, n)| n).sum();
+    if rest > 0 {
+        page.count(rest, of, "others", Role::Muted);
+    }
+}
+
+/// The pod's group: the quorum, who waits, who blocks.
+fn group(page: &mut Page, pod: &Pod, view: &View) {
+    let Some(gang) = explain::gang(view, pod) else { return };
+    page.heading("its group");
+    page.text(explain::gang_headline(&gang), Role::Text);
+    for member in gang.members.iter().take(N_MEMBERS) {
+        let (place, role) = match &member.place {
+            MemberPlace::Bound(node) => (format!("bound to {node}"), Role::StatusSuccess),
+            MemberPlace::Binding(node) => (format!("on the way to {node}"), Role::StatusSuccess),
+            MemberPlace::Waiting(node) => (format!("waits at Permit, {node}"), Role::StatusWait),
+            MemberPlace::InCycle => (String::from("is being tried"), Role::Accent),
+            MemberPlace::Pending(why) => (why.clone(), Role::StatusUnschedulable),
+        };
+        page.item_in(member.pod.name.to_string(), place, role);
+    }
+    if gang.members.len() > N_MEMBERS {
+        page.text(format!("{} more", gang.members.len() - N_MEMBERS), Role::Muted);
     }
 }
 

@@ -1,0 +1,93 @@
+//! What a person asks for besides the view: the full reading of a pod, of a pod and a node, and the internals.
+//!
+//! It costs more than a view, so it is made when it is asked for. While the session is paused it is made again with each
+//! change; while it runs it stays, with the time at which it was made.
+
+use std::sync::Arc;
+
+use crate::api::{NamespacedName, Str, Time};
+use crate::scheduler::Scheduler;
+use crate::scheduler::internals::Internals;
+use crate::scheduler::reading::PodReading;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inspect {
+    /// What every plugin says of a pod and each node.
+    Pod(NamespacedName),
+    /// What every plugin says of a pod and a node.
+    Pair(NamespacedName, Str),
+    /// What the scheduler holds inside.
+    Internals,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Inspected {
+    /// What was asked for.
+    pub of: Inspect,
+    /// When: the scheduler's time.
+    pub at: Time,
+    /// What came out.
+    pub found: Found,
+}
+
+/// What came out of a question.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// What plugins say.
+    Reading(Box<PodReading>),
+    /// What is inside.
+    Internals(Box<Internals>),
+    /// Nothing, and why.
+    Nothing(String),
+}
+
+/// Asks the scheduler.
+pub fn inspect(scheduler: &Scheduler, of: &Inspect) -> Inspected {
+    let read = |pod: &NamespacedName, node: Option<&Str>| {
+        let Some(object) = scheduler.objects().pods.get(pod) else {
+            return Found::Nothing(format!("There is no pod {pod} (any more)."));
+        };
+        if let Some(node) = node.filter(|node| !scheduler.caches_node(node)) {
+            return Found::Nothing(format!("There is no node {node} (any more)."));
+        }
+        match scheduler.read(object, node) {
+            Some(reading) => Found::Reading(Box::new(reading)),
+            None => Found::Nothing(format!(
+                "No profile of this scheduler is responsible for pod {pod}: it asks for {}.",
+                object.spec.scheduler_name
+            )),
+        }
+    };
+    let found = match of {
+        Inspect::Pod(pod) => read(pod, None),
+        Inspect::Pair(pod, node) => read(pod, Some(node)),
+        Inspect::Internals => Found::Internals(Box::new(scheduler.internals())),
+    };
+    Inspected { of: of.clone(), at: scheduler.now(), found }
+}
+
+/// The question of a session and the newest answer.
+#[derive(Debug, Default)]
+pub struct Inspector {
+    question: Option<Inspect>,
+    answer: Option<Arc<Inspected>>,
+}
+
+impl Inspector {
+    /// Asks from now on; the next [`Inspector::view`] has the answer.
+    pub fn ask(&mut self, question: Inspect) {
+        self.question = Some(question);
+        self.answer = None;
+    }
+
+    /// The answer, made anew if there is none or if `is_fresh` is wanted.
+    pub fn view(&mut self, scheduler: &Scheduler, is_fresh: bool) -> Option<Arc<Inspected>> {
+        let question = self.question.as_ref()?;
+        if is_fresh || self.answer.is_none() {
+            self.answer = Some(Arc::new(inspect(scheduler, question)));
+        }
+        self.answer.clone()
+    }
+}
