@@ -241,7 +241,7 @@ fn rejected_lines(plugin: &str, reasons: &[String], sentence: &str, not_asked: &
     if not_asked.is_empty() {
         lines.push(String::from("No other filter is in the way. Then its scores would decide."));
     } else {
-        lines.push(format!("Not known: what {} would say; they were not asked.", listed(not_asked, 6)));
+        lines.push(format!("Not asked, so not known: what {} would say.", listed(not_asked, 6)));
     }
     lines
 }
