@@ -32,7 +32,6 @@ use crate::framework::extender::Extender;
 use crate::framework::runtime::build_profiles;
 use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
-use crate::scheduler::{QueueOptions, SchedulerOptions};
 use crate::tui::widgets::text::clean;
 use crate::tui::{self, ExitReason};
 
@@ -173,7 +172,7 @@ async fn prepare(
     connect::greet(&client, &target).await?;
     let extenders = Extender::all_from_config(&configuration.extenders);
     let transport = Arc::new(HttpTransport::new(&extenders)?);
-    let options = scheduler_options(configuration, extenders);
+    let options = setup::options(configuration, seed(), Purpose::Console);
     let kinds = kinds(configuration);
     let header = Header::new(configuration, &options, live_now(), &target.context);
     let (recorder, tap) = setup::start_recording(&args.record, &header, Purpose::Console)?.unzip();
@@ -275,29 +274,8 @@ pub(super) fn profiles(configuration: &SchedulerConfig) -> anyhow::Result<Vec<Fr
     Ok(profiles.context("building the profiles")?.into_values().collect())
 }
 
-pub(super) fn scheduler_options(
-    configuration: &SchedulerConfig,
-    extenders: Vec<Extender>,
-) -> SchedulerOptions {
-    let gates = configuration.gates;
-    SchedulerOptions {
-        seed: seed(),
-        percentage_of_nodes_to_score: configuration.percentage_of_nodes_to_score,
-        queue: QueueOptions {
-            pod_initial_backoff: configuration.pod_initial_backoff,
-            pod_max_backoff: configuration.pod_max_backoff,
-            pop_from_backoff_q: gates.is_enabled(Gate::SchedulerPopFromBackoffQ),
-            ..QueueOptions::default()
-        },
-        extenders,
-        is_batching: gates.is_enabled(Gate::OpportunisticBatching),
-        gates,
-        ..SchedulerOptions::default()
-    }
-}
-
 /// Chance is chance in a live cluster; a recording keeps what it came to.
-fn seed() -> u64 {
+pub(super) fn seed() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "the command line may look at the clock")]
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::from(since_epoch.subsec_nanos()) ^ since_epoch.as_secs().rotate_left(32)

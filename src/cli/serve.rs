@@ -206,9 +206,8 @@ async fn prepare(
     connect::greet(&client, &target).await?;
     let extenders = Extender::all_from_config(&configuration.extenders);
     let transport = Arc::new(HttpTransport::new(&extenders)?);
-    let mut options = live::scheduler_options(configuration, extenders);
     // Evidence is kept while somebody looks.
-    options.is_tracing = false;
+    let options = setup::options(configuration, live::seed(), Purpose::Result);
     let kinds = live::kinds(configuration);
     let header = Header::new(configuration, &options, now(), &target.context);
     let (recorder, tap) = setup::start_recording(&args.record, &header, Purpose::Console)?.unzip();

@@ -10,7 +10,7 @@ use super::{config, input, tell};
 use crate::api::manifest::load;
 use crate::api::time::human_duration;
 use crate::api::{Duration, Str, Time};
-use crate::config::{Gate, SchedulerConfig};
+use crate::config::SchedulerConfig;
 use crate::driver::desk::Desk;
 use crate::driver::extender::HttpTransport;
 use crate::driver::recorder::{Recorder, RecorderOptions, RecordingTap};
@@ -19,11 +19,10 @@ use crate::driver::sandbox::controllers::Controllers;
 use crate::driver::sandbox::controllers::device_drivers::DeviceDrivers;
 use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
-use crate::framework::extender::Extender;
 use crate::framework::runtime::build_profiles;
 use crate::plugins::registry::in_tree_registry;
 use crate::recording::{Compression, Header, HeaderError, Slim};
-use crate::scheduler::{QueueOptions, SchedulerOptions};
+use crate::scheduler::SchedulerOptions;
 
 /// Where simulated time begins: a round date, so that two runs of one cluster are alike.
 pub(super) const START: Time = Time::from_secs(1_767_225_600);
@@ -111,24 +110,8 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
 
 /// What the scheduler is made with.
 pub(super) fn options(configuration: &SchedulerConfig, seed: u64, purpose: Purpose) -> SchedulerOptions {
-    let gates = configuration.gates;
-    let extenders = Extender::all_from_config(&configuration.extenders);
-    SchedulerOptions {
-        seed,
-        percentage_of_nodes_to_score: configuration.percentage_of_nodes_to_score,
-        queue: QueueOptions {
-            pod_initial_backoff: configuration.pod_initial_backoff,
-            pod_max_backoff: configuration.pod_max_backoff,
-            pop_from_backoff_q: gates.is_enabled(Gate::SchedulerPopFromBackoffQ),
-            ..QueueOptions::default()
-        },
-        extenders,
-        parallelism: usize::try_from(configuration.parallelism).unwrap_or(1),
-        is_batching: gates.is_enabled(Gate::OpportunisticBatching),
-        gates,
-        is_tracing: purpose == Purpose::Console,
-        ..SchedulerOptions::default()
-    }
+    SchedulerOptions { seed, is_tracing: purpose == Purpose::Console, ..SchedulerOptions::default() }
+        .configured(configuration)
 }
 
 /// The configuration that the arguments name, for the plugins that are there.

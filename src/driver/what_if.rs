@@ -22,14 +22,13 @@ use super::sandbox::controllers::Controllers;
 use super::sandbox::simulator::{Simulator, TICK};
 use crate::api::objects::{Pod, PodCondition};
 use crate::api::{Kind, NamespacedName, Object, Time, Uid};
-use crate::config::{Gate, SchedulerConfig};
-use crate::framework::extender::Extender;
+use crate::config::SchedulerConfig;
 use crate::framework::runtime::{Registry, build_profiles};
 use crate::recording::{Header, HeaderError, Open, ReadError, Record, RecordingReader, Replay, last_way};
+use crate::scheduler::SchedulerOptions;
 use crate::scheduler::effect::{Effect, EffectKind};
 use crate::scheduler::input::{Command, Input};
 use crate::scheduler::turns::Turns;
-use crate::scheduler::{QueueOptions, SchedulerOptions};
 
 /// The condition that a scheduler sets.
 const POD_SCHEDULED: &str = "PodScheduled";
@@ -172,22 +171,8 @@ impl Run {
     fn new(header: &Header, config: &SchedulerConfig, registry: &Registry) -> Result<Self, WhatIfError> {
         let wrong = |error: &dyn std::fmt::Display| WhatIfError::Scheduler(error.to_string());
         let recorded = Replay::new(header, registry, false)?;
-        let gates = config.gates;
-        let options = SchedulerOptions {
-            percentage_of_nodes_to_score: config.percentage_of_nodes_to_score,
-            queue: QueueOptions {
-                pod_initial_backoff: config.pod_initial_backoff,
-                pod_max_backoff: config.pod_max_backoff,
-                pop_from_backoff_q: gates.is_enabled(Gate::SchedulerPopFromBackoffQ),
-                ..header.options()?.queue
-            },
-            extenders: Extender::all_from_config(&config.extenders),
-            is_batching: gates.is_enabled(Gate::OpportunisticBatching),
-            gates,
-            turns: Turns::AtOnce,
-            is_tracing: false,
-            ..header.options()?
-        };
+        let options = SchedulerOptions { turns: Turns::AtOnce, is_tracing: false, ..header.options()? };
+        let options = options.configured(config);
         let source = format!("what if: {}", header.source);
         let other_header = Header::new(config, &options, header.start, &source)?;
         let memory = Memory::default();

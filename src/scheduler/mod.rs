@@ -28,6 +28,7 @@ pub mod gauges;
 pub mod input;
 pub mod internals;
 mod journal;
+mod options;
 mod pending;
 mod pod_group_cycle;
 pub mod pod_group_trace;
@@ -53,8 +54,7 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Digest, Digestible, ObjectStore, Str, Time, Uid};
 use crate::cache::Cache;
-use crate::config::{FeatureGates, Gate};
-use crate::framework::extender::Extender;
+use crate::config::Gate;
 use crate::framework::meter::Measurement;
 use crate::framework::runtime::QueueingHintMap;
 use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
@@ -68,6 +68,7 @@ use cycle::{Cycle, Suspended};
 use effect::{Effect, EffectId, EffectKind};
 use input::{Command, Input};
 use journal::Journal;
+pub use options::SchedulerOptions;
 use pending::PendingEffect;
 use pod_group_cycle::GroupCycle;
 pub use pod_group_cycle::GroupDeed;
@@ -78,56 +79,6 @@ use trace::CycleOutcome;
 use turns::{Strand, Turns};
 use view::{Counts, CycleSummary, ObjectEvent, QueueMoveLine};
 use world::World;
-
-/// The default of `parallelism`.
-const PARALLELISM: usize = 16;
-
-/// What a scheduler is made with.
-#[derive(Clone, Debug)]
-pub struct SchedulerOptions {
-    /// Where the random numbers start.
-    pub seed: u64,
-    /// `percentageOfNodesToScore` of profiles that set none; 0 means adaptive.
-    pub percentage_of_nodes_to_score: i32,
-    /// How the queue behaves.
-    pub queue: QueueOptions,
-    /// The extenders, ignorable ones last.
-    pub extenders: Vec<Extender>,
-    /// Whether the ranking of one attempt may serve the next pod (`OpportunisticBatching`).
-    pub is_batching: bool,
-    /// Whether pods of groups are scheduled together under the gate GenericWorkload. Without it each is tried by itself,
-    /// which tells what plugins say of one pod.
-    pub is_grouping: bool,
-    /// The feature gates, for what the core itself decides by them; plugins are made with them.
-    pub gates: FeatureGates,
-    /// How ties end.
-    pub tie_break: TieBreak,
-    /// How many victims of a preemption are dealt with at the same time, and how many PreBind plugins of a pod run beside
-    /// each other (`parallelism`).
-    pub parallelism: usize,
-    /// Who decides when things go on that run beside the attempts.
-    pub turns: Turns,
-    /// Whether evidence of attempts is kept. Has no influence on any decision.
-    pub is_tracing: bool,
-}
-
-impl Default for SchedulerOptions {
-    fn default() -> Self {
-        Self {
-            seed: 1,
-            percentage_of_nodes_to_score: 0,
-            queue: QueueOptions::default(),
-            extenders: Vec::new(),
-            is_batching: true,
-            is_grouping: true,
-            gates: FeatureGates::default(),
-            tie_break: TieBreak::Random,
-            parallelism: PARALLELISM,
-            turns: Turns::AtOnce,
-            is_tracing: true,
-        }
-    }
-}
 
 /// Why a scheduler cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

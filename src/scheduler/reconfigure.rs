@@ -10,10 +10,9 @@ use std::sync::Arc;
 use super::input::Input;
 use super::{Scheduler, SchedulerOptions};
 use crate::api::{Duration, Object, Str};
-use crate::config::{Gate, LoadOptions, SchedulerConfig};
+use crate::config::{LoadOptions, SchedulerConfig};
 use crate::framework::runtime::build_profiles;
 use crate::plugins::registry::in_tree_registry;
-use crate::queue::QueueOptions;
 
 /// Why a configuration is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -87,17 +86,8 @@ impl Scheduler {
         let wrong = |error: &dyn std::fmt::Display| ReconfigureError::Profiles(error.to_string());
         let profiles = build_profiles(&config.profiles, &in_tree_registry(), &config.gates)
             .map_err(|error| wrong(&error))?;
-        let options = SchedulerOptions {
-            percentage_of_nodes_to_score: config.percentage_of_nodes_to_score,
-            queue: QueueOptions {
-                pod_initial_backoff: config.pod_initial_backoff,
-                pod_max_backoff: config.pod_max_backoff,
-                pop_from_backoff_q: config.gates.is_enabled(Gate::SchedulerPopFromBackoffQ),
-                ..self.options.queue
-            },
-            extenders: Vec::new(),
-            ..self.options.clone()
-        };
+        let is_batching = self.options.is_batching;
+        let options = SchedulerOptions { is_batching, ..self.options.clone().configured(&config) };
         let mut fresh =
             Self::new(profiles.into_values().collect(), options).map_err(|error| wrong(&error))?;
         fresh.measured_as(self);

@@ -286,18 +286,11 @@ fn wide(body: Rect, splits: &Splits) -> Vec<Place> {
     use PaneId::{Cycle, Details, Log, Matrix, Nodes, Queues, Waiting};
     let shares: [(i32, &[PaneId]); 3] =
         [(26, &[Queues]), (42, &[Cycle, Matrix, Details]), (32, &[Nodes, Waiting, Log])];
-    let [queues, middle, right] = columns(body, shares, splits);
-    let [cycle, matrix, details] = rows(middle, [(34, Cycle), (33, Matrix), (33, Details)], splits);
-    let [nodes, waiting, log] = rows(right, [(50, Nodes), (16, Waiting), (34, Log)], splits);
-    vec![
-        Place::of(Queues, queues),
-        Place::of(Cycle, cycle),
-        Place::of(Matrix, matrix),
-        Place::of(Waiting, waiting),
-        Place::of(Nodes, nodes),
-        Place::of(Details, details),
-        Place::of(Log, log),
-    ]
+    let [left, middle, right] = columns(body, shares, splits);
+    let mut places = stack(left, [(100, Queues)], splits).to_vec();
+    places.extend(stack(middle, [(34, Cycle), (33, Matrix), (33, Details)], splits));
+    places.extend(stack(right, [(50, Nodes), (16, Waiting), (34, Log)], splits));
+    places
 }
 
 /// The same with the panes about the cluster.
@@ -309,21 +302,16 @@ fn wide_live(body: Rect, splits: &Splits) -> Vec<Place> {
         (32, &[Nodes, Waiting, Agreement, Log]),
     ];
     let [left, middle, right] = columns(body, shares, splits);
-    let [queues, kinds] = rows(left, [(58, Queues), (42, Informers)], splits);
-    let [cycle, matrix, details] = rows(middle, [(34, Cycle), (33, Matrix), (33, Details)], splits);
-    let [nodes, waiting, agreement, log] =
-        rows(right, [(30, Nodes), (14, Waiting), (32, Agreement), (24, Log)], splits);
-    vec![
-        Place::of(Queues, queues),
-        Place::of(Cycle, cycle),
-        Place::of(Matrix, matrix),
-        Place::of(Waiting, waiting),
-        Place::of(Nodes, nodes),
-        Place::of(Details, details),
-        Place::of(Log, log),
-        Place::of(Agreement, agreement),
-        Place::of(Informers, kinds),
-    ]
+    let mut places = stack(left, [(58, Queues), (42, Informers)], splits).to_vec();
+    places.extend(stack(middle, [(34, Cycle), (33, Matrix), (33, Details)], splits));
+    places.extend(stack(right, [(30, Nodes), (14, Waiting), (32, Agreement), (24, Log)], splits));
+    places
+}
+
+/// Panes one below the other.
+fn stack<const N: usize>(area: Rect, shares: [(i32, PaneId); N], splits: &Splits) -> [Place; N] {
+    let mut areas = rows(area, shares, splits).into_iter();
+    shares.map(|(_, pane)| Place::of(pane, areas.next().unwrap_or_default()))
 }
 
 #[cfg(test)]

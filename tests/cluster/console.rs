@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::harness::{ControlPlane, Options, skipped, wait_for};
+use super::harness::{ControlPlane, Options, is_skipped, wait_for};
 use crate::support::pty::{Stage, Terminal};
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -49,8 +49,7 @@ fn one_cycle(terminal: &mut Terminal) {
 
 #[test]
 fn it_predicts_is_armed_by_name_steps_confirms_declines_pauses_and_is_disarmed() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let cluster = ControlPlane::start(Options::default());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::harness::{ControlPlane, Live, Options, skipped, wait_for};
+use super::harness::{ControlPlane, Live, Options, is_skipped, wait_for};
 use super::proxy::{Fault, Proxy, binding, binding_to};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -65,14 +65,6 @@ impl World {
     fn end(mut self) {
         assert_eq!(self.live.take().unwrap().end(), Some(0));
     }
-}
-
-fn is_skipped() -> bool {
-    let why = skipped();
-    if let Some(why) = &why {
-        eprintln!("skipped: {why}");
-    }
-    why.is_some()
 }
 
 #[test]

@@ -324,6 +324,32 @@ fn client(runtime: &Runtime, kubeconfig: &Path) -> Client {
     })
 }
 
+/// Whether tests against a real cluster are skipped; says why.
+pub fn is_skipped() -> bool {
+    let why = skipped();
+    if let Some(why) = &why {
+        eprintln!("skipped: {why}");
+    }
+    why.is_some()
+}
+
+/// A configuration with one profile of this name and a lease that is short; `more` are further lines.
+pub fn configuration(name: &str, more: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let text = format!(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n{more}\
+         leaderElection:\n  leaseDuration: 4s\n  renewDeadline: 3s\n  retryPeriod: 1s\n\
+         profiles:\n- schedulerName: {name}\n"
+    );
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+/// Whether a pod has its node.
+pub fn is_bound(cluster: &ControlPlane, name: &str) -> bool {
+    cluster.pod(name).is_some_and(|pod| pod["spec"].get("nodeName").is_some())
+}
+
 /// Limits are for a quiet machine; one that runs everything at once gets so many times as long. Only what fails takes
 /// it.
 pub const SLOWNESS: u32 = 4;

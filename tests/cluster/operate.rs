@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::harness::{ControlPlane, Live, Options, skipped, wait_for};
+use super::harness::{ControlPlane, Live, Options, configuration, is_bound, is_skipped, wait_for};
 
 /// What is left of a pod's status when times are taken away.
 pub fn status_of(pod: &Value) -> Value {
@@ -36,8 +36,7 @@ pub fn events_of(cluster: &ControlPlane, pod: &str) -> Vec<Value> {
 
 #[test]
 fn pods_get_the_same_status_and_events_as_from_the_real_scheduler() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let cluster = ControlPlane::start(Options { has_scheduler: true, ..Options::default() });
@@ -75,31 +74,14 @@ fn pods_get_the_same_status_and_events_as_from_the_real_scheduler() {
     assert_eq!(live.end(), Some(0));
 }
 
-/// A configuration with one profile of this name.
-fn profile(name: &str) -> tempfile::NamedTempFile {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let text = format!(
-        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n\
-         leaderElection:\n  leaseDuration: 4s\n  renewDeadline: 3s\n  retryPeriod: 1s\n\
-         profiles:\n- schedulerName: {name}\n"
-    );
-    std::fs::write(file.path(), text).unwrap();
-    file
-}
-
-fn is_bound(cluster: &ControlPlane, name: &str) -> bool {
-    cluster.pod(name).is_some_and(|pod| pod["spec"].get("nodeName").is_some())
-}
-
 #[test]
 fn a_second_instance_stands_by_and_takes_over_when_the_leader_is_killed() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let cluster = ControlPlane::start(Options::default());
     cluster.create_node("n0", "z0");
-    let config = profile("ours");
+    let config = configuration("ours", "");
     let arguments = ["--operate", "--config", config.path().to_str().unwrap()];
     let first = Live::start(&cluster.kubeconfig(), &arguments);
     cluster.create_pod("one", "ours", "10m");
@@ -121,13 +103,12 @@ fn a_second_instance_stands_by_and_takes_over_when_the_leader_is_killed() {
 
 #[test]
 fn pods_are_bound_again_after_the_api_server_was_away() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let mut cluster = ControlPlane::start(Options::default());
     cluster.create_node("n0", "z0");
-    let config = profile("ours");
+    let config = configuration("ours", "");
     let arguments = ["--operate", "--leader-elect=false", "--config", config.path().to_str().unwrap()];
     let live = Live::start(&cluster.kubeconfig(), &arguments);
     cluster.create_pod("before", "ours", "10m");

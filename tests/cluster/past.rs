@@ -21,7 +21,7 @@ use schedscope::recording::{Header, Slim};
 use schedscope::scheduler::SchedulerOptions;
 use serde_json::Value;
 
-use super::harness::{ControlPlane, Options, skipped, wait_for};
+use super::harness::{ControlPlane, Options, is_skipped, wait_for};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -81,8 +81,7 @@ fn objects(cluster: &ControlPlane) -> Vec<Value> {
 
 #[test]
 fn a_fork_of_a_live_cluster_is_edited_and_the_cluster_does_not_change() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let cluster = ControlPlane::start(Options { has_audit: true, ..Options::default() });
@@ -149,8 +148,7 @@ fn a_fork_of_a_live_cluster_is_edited_and_the_cluster_does_not_change() {
 
 #[test]
 fn a_breakpoint_pauses_an_armed_scheduler_before_anything_is_bound() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let cluster = ControlPlane::start(Options::default());

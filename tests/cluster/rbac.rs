@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::harness::{ControlPlane, Options, SLOWNESS, skipped, wait_for};
+use super::harness::{ControlPlane, Options, SLOWNESS, is_skipped, wait_for};
 use super::manifests::{apply_all, configuration, objects};
 
 /// One verb on one resource of a role.
@@ -175,8 +175,7 @@ fn tokens(prefix: &str, n: usize) -> String {
 
 #[test]
 fn watching_uses_each_rule_of_its_role_and_misses_each_that_is_taken_away() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let all = rules(&role("observe.yaml", "ClusterRole"));
@@ -379,8 +378,7 @@ const OWNERS: &str = "--enable-admission-plugins=OwnerReferencesPermissionEnforc
 
 #[test]
 fn operating_works_with_its_role_and_uses_each_rule_of_it() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let options = Options { has_audit: true, flags: OWNERS, gates: "WatchList=false", ..Options::default() };
@@ -438,8 +436,7 @@ fn operating_works_with_its_role_and_uses_each_rule_of_it() {
 
 #[test]
 fn operating_misses_each_rule_that_is_taken_away_and_names_it() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let reading = rules(&role("observe.yaml", "ClusterRole"));

@@ -5,25 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::harness::{ControlPlane, Live, Options, skipped, wait_for};
+use super::harness::{ControlPlane, Live, Options, configuration, is_bound, is_skipped, wait_for};
 use crate::support::pty::Stage;
 
 const LIMIT: Duration = Duration::from_secs(30);
-
-fn config(name: &str, more: &str) -> tempfile::NamedTempFile {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let text = format!(
-        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n{more}\
-         leaderElection:\n  leaseDuration: 4s\n  renewDeadline: 3s\n  retryPeriod: 1s\n\
-         profiles:\n- schedulerName: {name}\n"
-    );
-    std::fs::write(file.path(), text).unwrap();
-    file
-}
-
-fn is_bound(cluster: &ControlPlane, name: &str) -> bool {
-    cluster.pod(name).is_some_and(|pod| pod["spec"].get("nodeName").is_some())
-}
 
 fn now() -> String {
     let now: String = k8s_openapi::jiff::Timestamp::now().to_string();
@@ -50,13 +35,12 @@ fn notice(live: &Live, part: &str) -> String {
 
 #[test]
 fn a_lost_lease_stops_binding_at_once() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let cluster = ControlPlane::start(Options::default());
     cluster.create_node("n0", "z0");
-    let config = config("ours", "");
+    let config = configuration("ours", "");
     let live =
         Live::start(&cluster.kubeconfig(), &["--operate", "--config", config.path().to_str().unwrap()]);
     cluster.create_pod("before", "ours", "10m");
@@ -73,8 +57,7 @@ fn a_lost_lease_stops_binding_at_once() {
 
 #[test]
 fn a_name_that_the_holder_of_another_lease_serves_is_refused_unless_told() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let cluster = ControlPlane::start(Options::default());
@@ -88,7 +71,7 @@ fn a_name_that_the_holder_of_another_lease_serves_is_refused_unless_told() {
         ),
         ("ours", "ours is served already: other_1 holds the lease kube-system/ours"),
     ] {
-        let config = config(name, "");
+        let config = configuration(name, "");
         let arguments = ["--operate", "--leader-elect=false", "--config", config.path().to_str().unwrap()];
         let live = Live::start_raw(&cluster.kubeconfig(), &arguments);
         assert!(notice(&live, "not armed").contains(said));
@@ -105,8 +88,7 @@ fn a_name_that_the_holder_of_another_lease_serves_is_refused_unless_told() {
 
 #[test]
 fn nothing_is_listed_before_it_leads_if_caches_are_delayed() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let options = Options {
@@ -118,7 +100,7 @@ fn nothing_is_listed_before_it_leads_if_caches_are_delayed() {
     cluster.create_node("n0", "z0");
     cluster.create("leases", lease("kube-scheduler", "other_1"));
     cluster.create_pod("one", "ours", "10m");
-    let config = config("ours", "delayCacheUntilActive: true\n");
+    let config = configuration("ours", "delayCacheUntilActive: true\n");
     let arguments = ["--operate", "--config", config.path().to_str().unwrap()];
     let live = Live::start_raw(&cluster.kubeconfig_of("standby"), &arguments);
     notice(&live, "standing by: other_1 holds the lease");
@@ -159,8 +141,7 @@ fn kubeconfig(cluster: &ControlPlane, folder: &Path, name: &str, user: Value) ->
 
 #[test]
 fn credentials_are_seen_nowhere_whatever_goes_wrong() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let tokens = "tok-5ecret,ann,ann,\"system:masters\"\nplugin-5ecret,bob,bob,\"system:masters\"\n";

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::harness::{ControlPlane, Options, skipped, wait_for};
+use super::harness::{ControlPlane, Options, is_skipped, wait_for};
 use crate::support::pty::{Stage, kill};
 
 /// A running `schedscope serve`.
@@ -86,8 +86,7 @@ fn mode_of(path: &Path) -> u32 {
 
 #[test]
 fn it_schedules_answers_whom_it_may_and_gives_the_lease_back() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let cluster =
@@ -137,8 +136,7 @@ fn it_schedules_answers_whom_it_may_and_gives_the_lease_back() {
 
 #[test]
 fn a_lost_lease_ends_it() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let mut cluster = ControlPlane::start(Options::default());
@@ -156,8 +154,7 @@ fn a_lost_lease_ends_it() {
 
 #[test]
 fn consoles_attach_and_one_of_them_has_the_controls() {
-    if let Some(why) = skipped() {
-        eprintln!("skipped: {why}");
+    if is_skipped() {
         return;
     }
     let cluster = ControlPlane::start(Options::default());

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::harness::{ControlPlane, Live, Options, skipped, wait_for};
+use super::harness::{ControlPlane, Live, Options, is_skipped, wait_for};
 use super::operate::{events_of, status_of};
 
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -113,14 +113,6 @@ fn strip(value: &mut Value) {
         Value::String(text) => *text = without_uids(text),
         _ => {}
     }
-}
-
-fn is_skipped() -> bool {
-    let why = skipped();
-    if let Some(why) = &why {
-        eprintln!("skipped: {why}");
-    }
-    why.is_some()
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -75,7 +75,11 @@ pub fn open(path: &Path, session: Session) -> io::Result<Host> {
     if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    if path.exists() {
+    if let Ok(metadata) = fs::symlink_metadata(path) {
+        if !metadata.file_type().is_socket() {
+            let text = format!("{} is there already and is no socket", path.display());
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+        }
         if std::os::unix::net::UnixStream::connect(path).is_ok() {
             let text = format!("another instance has {}", path.display());
             return Err(io::Error::new(io::ErrorKind::AddrInUse, text));

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::api::manifest::{ManifestErrors, Source, load};
 use crate::api::{Duration, NamespacedName, Object, Time};
-use crate::config::{ExtensionPoint, FeatureGates, Gate, PluginCatalog, ReadOptions, SchedulerConfig};
+use crate::config::{ExtensionPoint, FeatureGates, PluginCatalog, ReadOptions, SchedulerConfig};
 use crate::driver::extender::{Player, PlayerError};
 use crate::driver::recorder::RecordingTap;
 use crate::driver::sandbox::admission::PriorityClasses;
@@ -29,7 +29,7 @@ use crate::plugins::registry::in_tree_registry;
 use crate::scheduler::input::{Command as Steer, Input};
 use crate::scheduler::trace::Phase;
 use crate::scheduler::turns::Turns;
-use crate::scheduler::{QueueOptions, Scheduler, SchedulerOptions, TieBreak};
+use crate::scheduler::{Scheduler, SchedulerOptions, TieBreak};
 
 use super::{CaseError, CaseSources, EPOCH};
 use script::{Change, Command, Deed, Moment};
@@ -139,21 +139,12 @@ fn set(sources: &CaseSources, record: Record<'_>) -> Result<Stage, RunError> {
     let profiles = build_profiles(&config.profiles, &registry, &gates).map_err(CaseError::from)?;
     let list = Extender::all_from_config(&config.extenders);
     let options = SchedulerOptions {
-        percentage_of_nodes_to_score: config.percentage_of_nodes_to_score,
-        queue: QueueOptions {
-            pod_initial_backoff: config.pod_initial_backoff,
-            pod_max_backoff: config.pod_max_backoff,
-            pop_from_backoff_q: gates.is_enabled(Gate::SchedulerPopFromBackoffQ),
-            ..QueueOptions::default()
-        },
-        extenders: list.clone(),
-        is_batching: gates.is_enabled(Gate::OpportunisticBatching),
-        gates,
         tie_break: TieBreak::ByName,
-        parallelism: 1,
         turns: Turns::OnCommand,
         ..SchedulerOptions::default()
     };
+    // One thing at a time, so that the order is the script's.
+    let options = SchedulerOptions { parallelism: 1, ..options.configured(&config) };
     let tap = record(&config, &options, EPOCH);
     let scheduler = Scheduler::new(profiles.into_values().collect(), options).map_err(CaseError::from)?;
     let extenders = match &sources.extenders {
