@@ -75,22 +75,26 @@ pub fn open(path: &Path, session: Session) -> io::Result<Host> {
     if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    if let Ok(metadata) = fs::symlink_metadata(path) {
-        if !metadata.file_type().is_socket() {
-            let text = format!("{} is there already and is no socket", path.display());
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
-        }
-        if std::os::unix::net::UnixStream::connect(path).is_ok() {
-            let text = format!("another instance has {}", path.display());
-            return Err(io::Error::new(io::ErrorKind::AddrInUse, text));
-        }
-        fs::remove_file(path)?;
-    }
+    make_room(path)?;
     let listener = UnixListener::bind(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
     let own_uid = fs::metadata(path)?.uid();
     tokio::spawn(accept(listener, own_uid, session));
     Ok(Host { path: path.to_owned() })
+}
+
+/// Takes a socket away that nobody listens at any more; nothing else.
+fn make_room(path: &Path) -> io::Result<()> {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(()) };
+    if !metadata.file_type().is_socket() {
+        let text = format!("{} is there already and is no socket", path.display());
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+    }
+    if std::os::unix::net::UnixStream::connect(path).is_ok() {
+        let text = format!("another instance has {}", path.display());
+        return Err(io::Error::new(io::ErrorKind::AddrInUse, text));
+    }
+    fs::remove_file(path)
 }
 
 async fn accept(listener: UnixListener, own_uid: u32, session: Session) {
@@ -464,5 +468,28 @@ async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(at) => sleep_until(at.into()).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn only_a_socket_that_nobody_listens_at_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("notes");
+        fs::write(&file, "kept").unwrap();
+        assert_eq!(make_room(&file).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "kept");
+
+        let socket = folder.path().join("socket");
+        let listener = UnixListener::bind(&socket).unwrap();
+        assert_eq!(make_room(&socket).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        drop(listener);
+        make_room(&socket).unwrap();
+        assert!(!socket.exists());
     }
 }
