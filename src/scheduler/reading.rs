@@ -76,6 +76,17 @@ impl Scheduler {
     ///
     /// Costs a copy of the scheduler, which shares all objects, and every plugin for every node.
     pub fn read(&self, pod: &Arc<Pod>, node: Option<&Str>) -> Option<PodReading> {
+        self.read_while(pod, node, &mut |_, _| true)
+    }
+
+    /// The same for one who may lose patience: `goes_on` is told how many nodes were asked, of how many. Absent, too, if
+    /// it answers false.
+    pub fn read_while(
+        &self,
+        pod: &Arc<Pod>,
+        node: Option<&Str>,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Option<PodReading> {
         let profiles = Arc::clone(&self.world.profiles);
         let framework = framework_of(&profiles, &pod.spec.scheduler_name)?;
         let mut copy = self.clone();
@@ -95,7 +106,14 @@ impl Scheduler {
         let handle = copy.world.handle(framework);
         let mut reader = Reader::new(framework, handle, Arc::clone(&trace.pod_info));
         reader.pre_filter();
-        let all: Vec<NodeReading> = handle.snapshot.list().iter().map(|node| reader.node(node)).collect();
+        let listed = handle.snapshot.list();
+        let mut all: Vec<NodeReading> = Vec::with_capacity(listed.len());
+        for (at, node) in listed.iter().enumerate() {
+            if !goes_on(at, listed.len()) {
+                return None;
+            }
+            all.push(reader.node(node));
+        }
         let n_feasible = all.iter().filter(|reading| reading.refusals.is_empty()).count();
         let (nodes, scores) = match node {
             None => (all, None),
