@@ -17,6 +17,7 @@ pub mod glossary;
 mod group;
 mod node;
 mod node_refusals;
+mod objects;
 mod packing;
 mod placement;
 mod reading;
@@ -42,6 +43,7 @@ pub use gang::{Gang, GangMember, MemberPlace, gang, gang_headline};
 pub use group::{group_so_far, member_verdict, placement_verdict};
 pub use node::{NodeSummary, ResourceUse, node, resource_uses};
 pub use node_refusals::{NodeRefusals, PluginNow, node_refusals, plugin_now};
+pub use objects::{Named, ObjectStory, kind_word, object_story};
 pub use packing::{Packing, Room, Usage, packing, stranded};
 pub use reading::{
     OneChange, PluginSays, RefusalCount, nodes_by_refusals, one_change_away, pair, pair_headline,
