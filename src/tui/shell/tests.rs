@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::api::{NamespacedName, Str};
-use crate::driver::session::{Notice, Speed};
+use crate::driver::session::{Notice, RunState, Speed};
 use crate::scheduler::view::View;
 use crate::tui::keymap::{key, load};
 
