@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 
 use crate::api::time::human_duration;
 use crate::api::{Duration, NamespacedName, Str};
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
 
 use super::history::Entry;
@@ -38,7 +37,8 @@ impl Stepper {
             return Err("nothing is kept of the last minutes".to_owned());
         };
         let header = Header { start: begin.now(), ..desk.header().clone() };
-        let scheduler = header.scheduler(&in_tree_registry(), false).map_err(|error| error.to_string())?;
+        let registry = self.rewind.machine().scheduler().registry();
+        let scheduler = header.scheduler(registry, false).map_err(|error| error.to_string())?;
         let path = desk.path(to);
         let (recorder, tap) = desk.create(&path, &header).map_err(|error| error.to_string())?;
         // What extenders have answered then they answer again: nobody is called.

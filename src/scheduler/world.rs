@@ -103,9 +103,14 @@ impl World {
 
     /// Who measures what belongs to no profile alone.
     pub fn metering(&self) -> &Metering {
+        &self.any_framework().metering
+    }
+
+    /// The framework of the first profile, for what all have alike.
+    pub fn any_framework(&self) -> &Framework {
         match self.profiles.values().next() {
-            Some(profile) => &profile.framework.metering,
-            None => &self.no_framework.metering,
+            Some(profile) => &profile.framework,
+            None => &self.no_framework,
         }
     }
 

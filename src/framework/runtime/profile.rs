@@ -55,7 +55,7 @@ pub enum ProfileError {
 }
 
 /// Whether the plugin takes part at that point.
-fn extends(plugin: &dyn Plugin, point: ExtensionPoint) -> bool {
+pub(super) fn extends(plugin: &dyn Plugin, point: ExtensionPoint) -> bool {
     match point {
         ExtensionPoint::PreEnqueue => plugin.as_pre_enqueue().is_some(),
         ExtensionPoint::QueueSort => plugin.as_queue_sort().is_some(),
@@ -108,6 +108,7 @@ impl Framework {
             profile_name: profile.scheduler_name.clone(),
             percentage_of_nodes_to_score: profile.percentage_of_nodes_to_score,
             all,
+            registry: registry.clone(),
             ..Self::default()
         };
         let has_point = |name: &str, point| instances.get(name).map(|plugin| extends(plugin.as_ref(), point));
