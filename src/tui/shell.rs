@@ -11,6 +11,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::driver::session::{Edit, NoticeLevel, SessionCommand, SessionView};
+use crate::driver::work::WorkView;
 
 use super::action::{Action, Context};
 use super::changes::Changes;
@@ -171,6 +172,7 @@ pub struct Shell {
     world: World,
     look: Look,
     notice: Option<ShownNotice>,
+    work: Option<WorkView>,
     history: Vec<String>,
     /// How many of them were typed here.
     n_typed: usize,
@@ -204,6 +206,7 @@ impl Shell {
             world,
             look,
             notice: None,
+            work: None,
             history: Vec::new(),
             n_typed: 0,
             drawn: Drawn::default(),
@@ -256,6 +259,16 @@ impl Shell {
             self.overlays.push(Box::new(Message::new("the session has ended".to_owned(), body)));
         }
         self.follow_selection();
+    }
+
+    /// Whether that is the view it has.
+    pub fn has_view(&self, view: &Arc<SessionView>) -> bool {
+        Arc::ptr_eq(&self.world.view, view)
+    }
+
+    /// Takes what long work is under way.
+    pub fn set_work(&mut self, work: Option<WorkView>) {
+        self.work = work;
     }
 
     /// Says what the person may do who is one of several.
@@ -425,6 +438,9 @@ impl Shell {
     fn dispatch(&mut self, action: Action) -> Vec<Effect> {
         if let Some(outcome) = self.ask_overlay(|overlay, cx| overlay.handle(action, cx)) {
             return self.after_overlay(outcome);
+        }
+        if let (Action::Back, Some(work)) = (action, &self.work) {
+            return vec![Effect::Session(SessionCommand::CallOff(work.number))];
         }
         let outcome = self.ask_pane(self.focused(), |pane, cx| pane.handle(action, cx));
         self.after(outcome).unwrap_or_else(|| self.perform(action))
