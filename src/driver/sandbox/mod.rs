@@ -15,6 +15,7 @@ mod following;
 pub mod ops;
 pub mod record;
 pub mod sample;
+mod several;
 pub mod simulator;
 pub mod storage_defaults;
 mod writes;
