@@ -4,13 +4,17 @@
 //! library's.
 
 mod args;
+mod asked;
 mod attach;
+mod capacity;
 mod completions;
 mod config;
 mod conformance;
 mod console;
 mod diff;
+mod explain;
 mod export;
+mod fix;
 mod import;
 mod input;
 mod klog;
@@ -78,6 +82,9 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Some(Command::Serve(serve)) => serve::run(&serve)?,
         Some(Command::Attach(attach)) => attach::run(&attach)?,
         Some(Command::Run(run)) => run::run(&run)?,
+        Some(Command::Explain(explain)) => explain::run(&explain)?,
+        Some(Command::Fix(fix)) => fix::run(&fix)?,
+        Some(Command::Capacity(capacity)) => capacity::run(&capacity)?,
         Some(Command::Replay(replay)) => replay::run(&replay)?,
         Some(Command::Diff(diff)) => diff::run(&diff)?,
         Some(Command::Redact(redact)) => redact::run(&redact)?,
