@@ -17,6 +17,7 @@ pub mod ops;
 pub mod record;
 pub mod resources;
 pub mod sample;
+mod several;
 pub mod simulator;
 pub mod storage_defaults;
 mod writes;
