@@ -152,6 +152,7 @@ fn change_text(op: &SimulatorOp) -> String {
             Edit::Uncordon(node) => format!("uncordoned {node}"),
             Edit::Taint { node, taint } => format!("tainted {node} {taint}"),
             Edit::Label { node, label } => format!("labeled {node} {label}"),
+            Edit::Change(change) => change.past(),
             Edit::Weight { plugin, weight } => format!("gave {plugin} weight {weight}"),
             Edit::Configure { source, .. } => format!("configured by {source}"),
             Edit::Allow(pod) => format!("allowed {pod}"),

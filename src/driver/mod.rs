@@ -16,6 +16,7 @@ pub mod latency;
 mod left;
 pub mod live;
 pub mod metrics;
+pub mod outlook;
 mod permit;
 mod phases;
 pub mod playback;

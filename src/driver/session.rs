@@ -26,6 +26,7 @@ use super::recorder::RecorderStats;
 use super::replay::scan::Scan;
 use super::replay::{Ending, RecordedSession};
 use super::rewind::{Moment, Rewind};
+use super::sandbox::changes::Change;
 use super::sandbox::simulator::Simulator;
 use super::seek::SeekTo;
 use super::stepper::Stepper;
@@ -112,6 +113,8 @@ pub enum Edit {
         /// The taint.
         taint: String,
     },
+    /// More than one object at once: a node is drained, a workload scaled.
+    Change(Change),
     /// Another weight for a Score plugin.
     Weight {
         /// The plugin.

@@ -1,23 +1,29 @@
 //! The sandbox: a cluster in memory, for a scheduler to work on.
 //!
 //! It plays the API server, with its defaults and its answers, as much of the kubelet as makes an evicted pod go when
-//! its grace period is over, and the controllers of volumes and devices. Nothing replaces a pod that has gone.
+//! its grace period is over, and the controllers of volumes and devices. A pod that has gone is
+//! replaced where a node was drained or removed ([`returns`]). What happens by itself is a [`scenario`].
 
 pub mod admission;
 pub mod answers;
 pub mod api;
 mod configuration;
+pub mod changes;
 pub mod controllers;
 pub mod deletion;
 pub mod disk_defaults;
 pub mod documents;
 pub mod edits;
 mod following;
+pub mod generate;
 pub mod ops;
 pub mod record;
 pub mod resources;
+pub mod returns;
 pub mod sample;
+pub mod scenario;
 mod several;
 pub mod simulator;
 pub mod storage_defaults;
+pub mod words;
 mod writes;

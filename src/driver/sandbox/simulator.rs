@@ -21,6 +21,8 @@ use super::answers::Answered;
 use super::api::{ApiError, SandboxApi, WatchEvent};
 use super::controllers::{Controllers, Journal};
 use super::following::Following;
+use super::returns::Returns;
+use super::scenario::Scenario;
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
 pub(in crate::driver) const TICK: Duration = Duration::from_micros(1);
@@ -53,6 +55,10 @@ pub struct Simulator {
     transport: Arc<dyn ExtenderTransport>,
     /// Absent where only the scheduler acts.
     pub(super) controllers: Option<Controllers>,
+    /// Pods that come back for others.
+    pub(super) returns: Returns,
+    /// What happens by itself, if anything does.
+    pub(super) scenario: Option<Scenario>,
     /// Present while a recording is followed.
     pub(super) following: Option<Following>,
     /// Notes about the operation under way, if somebody wants them.
@@ -156,6 +162,8 @@ impl Simulator {
             effects: VecDeque::new(),
             transport: Arc::new(NoTransport),
             controllers: None,
+            returns: Returns::default(),
+            scenario: None,
             following: None,
             notes: None,
             last_events: Vec::new(),
@@ -187,6 +195,8 @@ impl Simulator {
         simulator.recording = Tap { shared: Some(tap), is_active, behind: 0 };
         simulator.notes = notes;
         simulator.controllers.clone_from(&other.controllers);
+        simulator.returns.clone_from(&other.returns);
+        simulator.scenario.clone_from(&other.scenario);
         simulator.configuration.clone_from(&other.configuration);
         for object in objects {
             if object.kind() != Kind::Pod || !waiting.contains(&object.key()) {
@@ -247,6 +257,8 @@ impl Simulator {
             effects: VecDeque::new(),
             transport: Arc::new(NoTransport),
             controllers: None,
+            returns: Returns::default(),
+            scenario: None,
             following: Some(following),
             notes: None,
             last_events: Vec::new(),
@@ -450,8 +462,9 @@ impl Simulator {
         let scheduler = self.scheduler.next_timeout_reason();
         let api = self.api.next_timeout().map(|at| (at, Str::from("a terminating pod is gone")));
         let controllers = self.controllers.as_ref().and_then(Controllers::next_timeout);
+        let scenario = self.scenario.as_ref().and_then(Scenario::next_timeout);
         // Of those at the same time the scheduler's is told of last.
-        [controllers, api, scheduler].into_iter().flatten().min_by_key(|(at, _)| *at)
+        [scenario, controllers, api, scheduler].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// Whether nothing will move but for the flush of pods that have waited too long.
@@ -460,6 +473,7 @@ impl Simulator {
             && !self.scheduler.is_moving()
             && self.api.next_timeout().is_none()
             && !self.controllers.as_ref().is_some_and(Controllers::is_moving)
+            && !self.scenario.as_ref().is_some_and(Scenario::is_moving)
     }
 
     /// Moves time forward to `to`, with a stop wherever something happens by itself. `at_stop` is called at each
@@ -519,6 +533,7 @@ impl Simulator {
         }
         self.settle();
         self.input(Input::Timeout);
+        self.play_scenario();
     }
 
     /// Changes the cluster as a person asked, and says what was done.
@@ -539,6 +554,9 @@ impl Simulator {
                     Ok(()) => Ok(self.api.said_of_deletion(*kind, key)),
                     Err(error) => Err(error.to_string()),
                 };
+            }
+            Edit::Change(change) => {
+                return self.change_cluster(change).map_err(|error| error.to_string());
             }
             Edit::Weight { plugin, weight } => return self.set_weight(plugin, *weight),
             Edit::Configure { source, text } => return self.configure(source, text),
@@ -575,9 +593,10 @@ impl Simulator {
             self.deliver_events();
             if let Some(controllers) = &mut self.controllers {
                 controllers.work(&mut self.api, self.now);
-                if self.api.has_events() {
-                    continue;
-                }
+            }
+            self.returns.work(&mut self.api, self.now);
+            if self.api.has_events() {
+                continue;
             }
             let Some(effect) = self.effects.pop_front() else { return };
             self.carry_out(effect);
@@ -599,6 +618,10 @@ impl Simulator {
             }
             if let Some(controllers) = &mut self.controllers {
                 controllers.observe(&event);
+            }
+            self.returns.observe(&event);
+            if let Some(scenario) = &mut self.scenario {
+                scenario.observe(&event, self.now);
             }
             self.handle(watch_input(event));
         }
@@ -626,7 +649,12 @@ impl Simulator {
             EffectKind::PatchPodGroupStatus { pod_group, condition, .. } => {
                 self.api.patch_pod_group_status(&pod_group, condition, self.now)
             }
-            EffectKind::DeletePod { pod, uid } => self.api.evict_pod(&pod, &uid, self.now),
+            EffectKind::DeletePod { pod, uid } => {
+                if let Some(victim) = self.api.objects().pods.get(&pod) {
+                    self.returns.evicted(victim);
+                }
+                self.api.evict_pod(&pod, &uid, self.now)
+            }
         };
         // The watch reports a change before the answer to the call that made it, as it often does in a cluster.
         self.deliver_events();
