@@ -24,6 +24,7 @@ mod serve;
 mod serve_args;
 mod settings;
 mod setup;
+mod world;
 
 use std::io::Write as _;
 use std::path::Path;

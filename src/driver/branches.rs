@@ -155,6 +155,7 @@ fn change_text(op: &SimulatorOp) -> String {
             Edit::Configure { source, .. } => format!("configured by {source}"),
             Edit::Allow(pod) => format!("allowed {pod}"),
             Edit::Reject(pod) => format!("turned {pod} down"),
+            Edit::World(order) => order.describe(),
         },
     }
 }

@@ -27,6 +27,7 @@ use super::replay::scan::Scan;
 use super::replay::{Ending, RecordedSession};
 use super::rewind::{Moment, Rewind};
 use super::sandbox::simulator::Simulator;
+use super::sandbox::world::{WorldOrder, WorldView};
 use super::seek::SeekTo;
 use super::stepper::Stepper;
 use super::timeline::Timeline;
@@ -136,6 +137,8 @@ pub enum Edit {
     Allow(NamespacedName),
     /// Turns a pod down that Permit plugins hold, in the name of the first of them.
     Reject(NamespacedName),
+    /// Tells a living cluster something.
+    World(WorldOrder),
 }
 
 /// What a session can be told.
@@ -312,6 +315,8 @@ pub struct Known {
     pub latency: Option<Arc<LatencyView>>,
     /// What was asked for last besides the view.
     pub inspected: Option<Arc<Inspected>>,
+    /// Present where the cluster lives.
+    pub world: Option<Arc<WorldView>>,
 }
 
 /// How a recording that is being made goes.
@@ -581,6 +586,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
             recorder: stepper.recorder_view(),
             latency: stepper.latency(),
             inspected,
+            world: simulator.world_view().map(Arc::new),
         },
         debug: stepper.debug_view(),
         branches: stepper.branch_views(),

@@ -1,7 +1,8 @@
 //! The sandbox: a cluster in memory, for a scheduler to work on.
 //!
 //! It plays the API server, with its defaults and its answers, as much of the kubelet as makes an evicted pod go when
-//! its grace period is over, and the controllers of volumes and devices. Nothing replaces a pod that has gone.
+//! its grace period is over, and the controllers of volumes and devices. Nothing replaces a pod that has gone, unless the
+//! cluster lives ([`world`]).
 
 pub mod admission;
 pub mod answers;
@@ -12,9 +13,11 @@ pub mod deletion;
 pub mod disk_defaults;
 pub mod edits;
 mod following;
+mod living;
 pub mod ops;
 pub mod record;
 pub mod sample;
 pub mod simulator;
 pub mod storage_defaults;
+pub mod world;
 mod writes;
