@@ -29,6 +29,7 @@ mod serve;
 mod serve_args;
 mod settings;
 mod setup;
+mod world;
 
 use std::io::Write as _;
 use std::path::Path;

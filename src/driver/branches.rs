@@ -159,6 +159,7 @@ fn change_text(op: &SimulatorOp) -> String {
             Edit::Reject(pod) => format!("turned {pod} down"),
             Edit::Activate(pod) => format!("had {pod} tried at once"),
             Edit::Several { what, .. } => what.clone(),
+            Edit::World(order) => order.describe(),
         },
     }
 }

@@ -28,6 +28,7 @@ use super::replay::{Ending, RecordedSession};
 use super::rewind::{Moment, Rewind};
 use super::sandbox::changes::Change;
 use super::sandbox::simulator::Simulator;
+use super::sandbox::world::{WorldOrder, WorldView};
 use super::seek::SeekTo;
 use super::stepper::Stepper;
 use super::timeline::Timeline;
@@ -149,6 +150,8 @@ pub enum Edit {
         /// The changes.
         edits: Vec<Edit>,
     },
+    /// Tells a living cluster something.
+    World(WorldOrder),
 }
 
 /// What a session can be told.
@@ -327,6 +330,8 @@ pub struct Known {
     pub latency: Option<Arc<LatencyView>>,
     /// What was asked for last besides the view.
     pub inspected: Option<Arc<Inspected>>,
+    /// Present where the cluster lives.
+    pub world: Option<Arc<WorldView>>,
 }
 
 /// How a recording that is being made goes.
@@ -624,6 +629,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
             recorder: stepper.recorder_view(),
             latency: stepper.latency(),
             inspected,
+            world: simulator.world_view().map(Arc::new),
         },
         debug: stepper.debug_view(),
         branches: stepper.branch_views(),

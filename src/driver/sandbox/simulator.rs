@@ -21,8 +21,10 @@ use super::answers::Answered;
 use super::api::{ApiError, SandboxApi, WatchEvent};
 use super::controllers::{Controllers, Journal};
 use super::following::Following;
+use super::living;
 use super::returns::Returns;
 use super::scenario::Scenario;
+use super::world::WorldView;
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
 pub(in crate::driver) const TICK: Duration = Duration::from_micros(1);
@@ -532,8 +534,22 @@ impl Simulator {
             controllers.advance(&mut self.api, self.now);
         }
         self.settle();
+        self.scan();
         self.input(Input::Timeout);
         self.play_scenario();
+    }
+
+    /// Lets the autoscaler ask the scheduler, if it is time to.
+    fn scan(&mut self) {
+        if let Some(controllers) = self.controllers.as_mut().filter(|controllers| controllers.wants_scan()) {
+            controllers.scan(&self.scheduler, &mut self.api, self.now);
+            self.settle();
+        }
+    }
+
+    /// What there is to see of the living part of the cluster, if it has one.
+    pub fn world_view(&self) -> Option<WorldView> {
+        self.controllers.as_ref()?.world_view(&self.api)
     }
 
     /// Changes the cluster as a person asked, and says what was done.
@@ -544,7 +560,16 @@ impl Simulator {
         self.now += TICK;
         let (api, now) = (&mut self.api, self.now);
         let said = match edit {
-            Edit::Apply { source, text } => api.apply_text(source, text, now),
+            Edit::Apply { source, text } => match &mut self.controllers {
+                Some(controllers) => living::apply_text(controllers, api, source, text, now),
+                None => api.apply_text(source, text, now),
+            },
+            Edit::World(order) => {
+                let controllers = self.controllers.as_mut().ok_or(living::NO_CONTROLLERS)?;
+                let said = controllers.order(api, now, order);
+                self.settle();
+                return said;
+            }
             Edit::DeletePod(key) => api.delete_pod_by_name(key, now),
             Edit::Delete { kind, key } => {
                 let deleted = api.delete(*kind, key, now);

@@ -153,7 +153,8 @@ pub(super) fn make(options: &GenerateOptions, nodes: &[Node], rng: &mut Rng) -> 
             add(&mut cluster, Work::System, nodes.len(), rng);
         }
     }
-    let mix: Vec<(Work, u32)> = options.mix.iter().copied().filter(|(work, _)| *work != Work::System).collect();
+    let mix: Vec<(Work, u32)> =
+        options.mix.iter().copied().filter(|(work, _)| *work != Work::System).collect();
     let mix = if mix.is_empty() { vec![(Work::Web, 1)] } else { mix };
     let total: u32 = mix.iter().map(|(_, weight)| *weight).sum();
     // Large clusters have larger workloads, too.
@@ -161,7 +162,8 @@ pub(super) fn make(options: &GenerateOptions, nodes: &[Node], rng: &mut Rng) -> 
     let all = left;
     for (index, (work, weight)) in mix.iter().enumerate() {
         let is_last = index + 1 == mix.len();
-        let mut share = if is_last { left } else { (all * *weight as usize / total.max(1) as usize).min(left) };
+        let mut share =
+            if is_last { left } else { (all * *weight as usize / total.max(1) as usize).min(left) };
         left -= share;
         let (fewest, most) = shape(*work).replicas;
         while share > 0 {

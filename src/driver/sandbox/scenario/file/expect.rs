@@ -49,7 +49,8 @@ fn of_pod(table: &Table<'_>, pod: &Field<'_>) -> Option<Expect> {
     match (is.len(), is.pop()) {
         (1, Some(is)) => Some(Expect::Pod { pod: name, is }),
         _ => {
-            table.wrong("say one of on: NODE (or true), zone, onLabel, pending: REASON (or true), gone: true");
+            table
+                .wrong("say one of on: NODE (or true), zone, onLabel, pending: REASON (or true), gone: true");
             None
         }
     }
@@ -69,7 +70,8 @@ fn of_pods(table: &Table<'_>, pods: &Field<'_>) -> Option<Expect> {
         }
     }
     let count = |key| table.get(key).and_then(|field| count(&field));
-    let (placed, pending, n, per_node) = (count("placed"), count("pending"), count("count"), count("perNode"));
+    let (placed, pending, n, per_node) =
+        (count("placed"), count("pending"), count("count"), count("perNode"));
     if placed.or(pending).or(n).or(per_node).is_none() {
         table.wrong("say how many: placed, pending, count or perNode");
     }
