@@ -158,6 +158,8 @@ pub struct SandboxApi {
     has_controllers: bool,
     /// Whole objects, as far as any came in whole.
     pub(super) documents: Documents,
+    /// The namespaces that go when they are empty.
+    pub(super) ending_namespaces: BTreeSet<Str>,
 }
 
 impl SandboxApi {
@@ -480,6 +482,7 @@ impl SandboxApi {
             self.terminating.pop_first();
             self.remove(Kind::Pod, &key);
         }
+        self.end_namespaces();
     }
 
     pub(super) fn pod(&self, key: &NamespacedName) -> Result<Arc<Pod>, ApiError> {

@@ -21,6 +21,7 @@ use super::answers::Answered;
 use super::api::{ApiError, SandboxApi, WatchEvent};
 use super::controllers::{Controllers, Journal};
 use super::following::Following;
+use super::told::Told;
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
 pub(in crate::driver) const TICK: Duration = Duration::from_micros(1);
@@ -62,6 +63,8 @@ pub struct Simulator {
     recording: Tap,
     /// What the scheduler was started again under last, if it was.
     pub(super) configuration: Option<Arc<str>>,
+    /// What has happened since it was last asked for, if somebody asks.
+    pub(super) told: Option<Vec<Told>>,
 }
 
 /// The way to a recording, for a simulator and its copies.
@@ -161,6 +164,7 @@ impl Simulator {
             last_events: Vec::new(),
             recording: Tap { shared, is_active: true, behind: 0 },
             configuration: None,
+            told: None,
         }
     }
 
@@ -188,6 +192,7 @@ impl Simulator {
         simulator.notes = notes;
         simulator.controllers.clone_from(&other.controllers);
         simulator.configuration.clone_from(&other.configuration);
+        simulator.told.clone_from(&other.told);
         for object in objects {
             if object.kind() != Kind::Pod || !waiting.contains(&object.key()) {
                 simulator.handle(Input::Added(object));
@@ -252,6 +257,7 @@ impl Simulator {
             last_events: Vec::new(),
             recording: Tap::default(),
             configuration: None,
+            told: None,
         }
     }
 
@@ -598,13 +604,17 @@ impl Simulator {
             if let Some(controllers) = &mut self.controllers {
                 controllers.observe(&event);
             }
+            if let Some(told) = &mut self.told {
+                told.push(Told::Object(event.clone()));
+            }
             self.handle(watch_input(event));
         }
+        self.tell_of_documents();
     }
 
     fn carry_out(&mut self, Effect { id, kind }: Effect) {
         let result = match kind {
-            EffectKind::Event(_) => return,
+            EffectKind::Event(event) => return self.tell_of_event(event),
             EffectKind::CallExtender(call) => {
                 let answer = self.call_extender(&call);
                 self.handle(Input::ExtenderAnswered { id, answer });
