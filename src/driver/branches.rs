@@ -143,6 +143,7 @@ fn change_text(op: &SimulatorOp) -> String {
         SimulatorOp::StepPhase => "stepped by phases".to_owned(),
         SimulatorOp::StepCycle => "made an attempt".to_owned(),
         SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => "let time go on".to_owned(),
+        SimulatorOp::Request(request) => request.text(),
         SimulatorOp::Edit(edit) => match edit {
             Edit::Apply { source, .. } => format!("applied {source}"),
             Edit::DeletePod(pod) => format!("deleted pod {pod}"),

@@ -121,6 +121,7 @@ impl Stepper {
                 SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => run.advance_to(fact.at, |_| true),
                 // What could not be done then is not done now, or it is found out now.
                 SimulatorOp::Edit(edit) => _ = run.edit(edit),
+                SimulatorOp::Request(request) => _ = run.carry_out_request(request),
                 SimulatorOp::Recorded(_) | SimulatorOp::Leave(_) | SimulatorOp::Anew(_) => {}
             }
             then.extend(fact.attempt.as_ref().map(|attempt| (attempt.pod.clone(), attempt.host.clone())));

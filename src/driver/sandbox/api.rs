@@ -163,6 +163,8 @@ pub struct SandboxApi {
     has_kubelets: bool,
     /// Whether new pods get the tolerations that clusters give them for nodes that are lost.
     gives_tolerations: bool,
+    /// The namespaces that go when they are empty.
+    pub(super) ending_namespaces: BTreeSet<Str>,
 }
 
 impl SandboxApi {
@@ -513,6 +515,7 @@ impl SandboxApi {
             self.terminating.pop_first();
             self.remove(Kind::Pod, &key);
         }
+        self.end_namespaces();
     }
 
     pub(super) fn pod(&self, key: &NamespacedName) -> Result<Arc<Pod>, ApiError> {

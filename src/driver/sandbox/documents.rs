@@ -4,8 +4,9 @@
 //! and what the sandbox changes since (a bind, a condition, a taint, a claim's volume) is carried over when it is asked
 //! for; an object without a document is told as its slim object has it. Of all other kinds the document is all there is.
 //! Resource versions count with those of the API; uids, generations and creation times are given as kube-apiserver gives
-//! them. Defaults of what the scheduler does not read are not added.
+//! them. Of the defaults that the scheduler does not read those are added that clients rely on.
 
+mod defaults;
 mod merge;
 
 use std::collections::BTreeMap;
@@ -133,6 +134,7 @@ impl SandboxApi {
     ) -> Result<Arc<Value>, DocumentError> {
         let key = prepare(id, &mut document)?;
         check_names(id, &key)?;
+        defaults::default_document(id.get(), &mut document);
         if let Some(kind) = id.get().slim {
             strip(&mut document);
             let mut object = read_slim(id, kind, &document)?;
@@ -178,7 +180,8 @@ impl SandboxApi {
         let key = prepare(id, &mut document)?;
         let old = self.document(id, &key).ok_or_else(|| missing(id, &key))?;
         check_preconditions(id, &key, &old, &document)?;
-        let new = merged(id, &old, document, part);
+        let mut new = merged(id, &old, document, part);
+        defaults::default_document(id.get(), &mut new);
         if new == *old {
             return Ok(old);
         }

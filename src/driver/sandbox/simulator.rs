@@ -24,6 +24,7 @@ use super::following::Following;
 use super::living;
 use super::returns::Returns;
 use super::scenario::Scenario;
+use super::told::Told;
 use super::world::WorldView;
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
@@ -70,6 +71,8 @@ pub struct Simulator {
     recording: Tap,
     /// What the scheduler was started again under last, if it was.
     pub(super) configuration: Option<Arc<str>>,
+    /// What has happened since it was last asked for, if somebody asks.
+    pub(super) told: Option<Vec<Told>>,
 }
 
 /// The way to a recording, for a simulator and its copies.
@@ -171,6 +174,7 @@ impl Simulator {
             last_events: Vec::new(),
             recording: Tap { shared, is_active: true, behind: 0 },
             configuration: None,
+            told: None,
         }
     }
 
@@ -200,6 +204,7 @@ impl Simulator {
         simulator.returns.clone_from(&other.returns);
         simulator.scenario.clone_from(&other.scenario);
         simulator.configuration.clone_from(&other.configuration);
+        simulator.told.clone_from(&other.told);
         for object in objects {
             if object.kind() != Kind::Pod || !waiting.contains(&object.key()) {
                 simulator.handle(Input::Added(object));
@@ -266,6 +271,7 @@ impl Simulator {
             last_events: Vec::new(),
             recording: Tap::default(),
             configuration: None,
+            told: None,
         }
     }
 
@@ -648,13 +654,17 @@ impl Simulator {
             if let Some(scenario) = &mut self.scenario {
                 scenario.observe(&event, self.now);
             }
+            if let Some(told) = &mut self.told {
+                told.push(Told::Object(event.clone()));
+            }
             self.handle(watch_input(event));
         }
+        self.tell_of_documents();
     }
 
     fn carry_out(&mut self, Effect { id, kind }: Effect) {
         let result = match kind {
-            EffectKind::Event(_) => return,
+            EffectKind::Event(event) => return self.tell_of_event(event),
             EffectKind::CallExtender(call) => {
                 let answer = self.call_extender(&call);
                 self.handle(Input::ExtenderAnswered { id, answer });

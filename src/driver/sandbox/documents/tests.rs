@@ -121,15 +121,15 @@ fn an_object_with_a_finalizer_goes_when_that_is_gone() {
 #[test]
 fn an_object_without_a_document_is_told_as_the_scheduler_has_it() {
     let mut api = SandboxApi::default();
-    api.apply_text("test", "{apiVersion: v1, kind: Node, metadata: {name: n}}", NOW).unwrap();
+    api.apply_text("test", "{apiVersion: v1, kind: Node, metadata: {name: n1}}", NOW).unwrap();
     let nodes = id("", "nodes");
-    let node = api.document(nodes, &NamespacedName::cluster("n")).unwrap();
-    assert_eq!((&node["kind"], &node["metadata"]["name"]), (&"Node".into(), &"n".into()));
+    let node = api.document(nodes, &NamespacedName::cluster("n1")).unwrap();
+    assert_eq!((&node["kind"], &node["metadata"]["name"]), (&"Node".into(), &"n1".into()));
     let mut tainted = Value::clone(&node);
     tainted["spec"] = json!({"podCIDR": "10.0.0.0/24", "taints": [{"key": "a", "effect": "NoSchedule"}]});
     api.update_document(nodes, tainted, Part::Main, NOW).unwrap();
-    api.taint(&"n".into(), "a-").unwrap();
-    let node = api.document(nodes, &NamespacedName::cluster("n")).unwrap();
+    api.taint(&"n1".into(), "a-").unwrap();
+    let node = api.document(nodes, &NamespacedName::cluster("n1")).unwrap();
     assert_eq!(node["spec"], json!({"podCIDR": "10.0.0.0/24"}));
 }
 
