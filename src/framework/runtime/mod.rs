@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use crate::api::Str;
 
+use super::explained::Explainers;
 use super::meter::{Meter, Metering};
 use super::plugin::Plugin;
 
@@ -71,6 +72,8 @@ pub struct Framework {
     pub metering: Metering,
     /// What the plugins were made of.
     pub registry: Registry,
+    /// Those that explain themselves to people.
+    pub explainers: Explainers,
 }
 
 impl Framework {

@@ -11,6 +11,7 @@ use super::registry::{FactoryContext, Registry, RegistryError};
 use super::{Framework, PluginsByPoint, WeightedPlugin};
 use crate::api::Str;
 use crate::config::{EffectivePlugins, ExpansionError, ExtensionPoint, FeatureGates, Profile};
+use crate::framework::explained::Explainers;
 use crate::framework::plugin::Plugin;
 
 /// Why a profile cannot be built. The texts are kube-scheduler's.
@@ -107,6 +108,7 @@ impl Framework {
         let mut framework = Self {
             profile_name: profile.scheduler_name.clone(),
             percentage_of_nodes_to_score: profile.percentage_of_nodes_to_score,
+            explainers: Explainers::of(&all),
             all,
             registry: registry.clone(),
             ..Self::default()
