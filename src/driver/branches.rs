@@ -143,6 +143,7 @@ fn change_text(op: &SimulatorOp) -> String {
         SimulatorOp::StepPhase => "stepped by phases".to_owned(),
         SimulatorOp::StepCycle => "made an attempt".to_owned(),
         SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => "let time go on".to_owned(),
+        SimulatorOp::Request(request) => request.text(),
         SimulatorOp::Edit(edit) => match edit {
             Edit::Apply { source, .. } => format!("applied {source}"),
             Edit::DeletePod(pod) => format!("deleted pod {pod}"),
@@ -152,10 +153,14 @@ fn change_text(op: &SimulatorOp) -> String {
             Edit::Uncordon(node) => format!("uncordoned {node}"),
             Edit::Taint { node, taint } => format!("tainted {node} {taint}"),
             Edit::Label { node, label } => format!("labeled {node} {label}"),
+            Edit::Change(change) => change.past(),
             Edit::Weight { plugin, weight } => format!("gave {plugin} weight {weight}"),
             Edit::Configure { source, .. } => format!("configured by {source}"),
             Edit::Allow(pod) => format!("allowed {pod}"),
             Edit::Reject(pod) => format!("turned {pod} down"),
+            Edit::Activate(pod) => format!("had {pod} tried at once"),
+            Edit::Several { what, .. } => what.clone(),
+            Edit::World(order) => order.describe(),
         },
     }
 }

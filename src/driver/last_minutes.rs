@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 
 use crate::api::time::human_duration;
 use crate::api::{Duration, NamespacedName, Str};
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
 
 use super::history::Entry;
@@ -38,7 +37,8 @@ impl Stepper {
             return Err("nothing is kept of the last minutes".to_owned());
         };
         let header = Header { start: begin.now(), ..desk.header().clone() };
-        let scheduler = header.scheduler(&in_tree_registry(), false).map_err(|error| error.to_string())?;
+        let registry = self.rewind.machine().scheduler().registry();
+        let scheduler = header.scheduler(registry, false).map_err(|error| error.to_string())?;
         let path = desk.path(to);
         let (recorder, tap) = desk.create(&path, &header).map_err(|error| error.to_string())?;
         // What extenders have answered then they answer again: nobody is called.
@@ -121,6 +121,7 @@ impl Stepper {
                 SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => run.advance_to(fact.at, |_| true),
                 // What could not be done then is not done now, or it is found out now.
                 SimulatorOp::Edit(edit) => _ = run.edit(edit),
+                SimulatorOp::Request(request) => _ = run.carry_out_request(request),
                 SimulatorOp::Recorded(_) | SimulatorOp::Leave(_) | SimulatorOp::Anew(_) => {}
             }
             then.extend(fact.attempt.as_ref().map(|attempt| (attempt.pod.clone(), attempt.host.clone())));

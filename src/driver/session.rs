@@ -26,7 +26,9 @@ use super::recorder::RecorderStats;
 use super::replay::scan::Scan;
 use super::replay::{Ending, RecordedSession};
 use super::rewind::{Moment, Rewind};
+use super::sandbox::changes::Change;
 use super::sandbox::simulator::Simulator;
+use super::sandbox::world::{WorldOrder, WorldView};
 use super::seek::SeekTo;
 use super::stepper::Stepper;
 use super::timeline::Timeline;
@@ -112,6 +114,8 @@ pub enum Edit {
         /// The taint.
         taint: String,
     },
+    /// More than one object at once: a node is drained, a workload scaled.
+    Change(Change),
     /// Another weight for a Score plugin.
     Weight {
         /// The plugin.
@@ -137,6 +141,17 @@ pub enum Edit {
     Allow(NamespacedName),
     /// Turns a pod down that Permit plugins hold, in the name of the first of them.
     Reject(NamespacedName),
+    /// Has a pod that waits tried at once, wherever it is in the queue.
+    Activate(NamespacedName),
+    /// Several changes one after the other, all or none.
+    Several {
+        /// What they are together.
+        what: String,
+        /// The changes.
+        edits: Vec<Edit>,
+    },
+    /// Tells a living cluster something.
+    World(WorldOrder),
 }
 
 /// What a session can be told.
@@ -315,6 +330,8 @@ pub struct Known {
     pub latency: Option<Arc<LatencyView>>,
     /// What was asked for last besides the view.
     pub inspected: Option<Arc<Inspected>>,
+    /// Present where the cluster lives.
+    pub world: Option<Arc<WorldView>>,
 }
 
 /// How a recording that is being made goes.
@@ -612,6 +629,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
             recorder: stepper.recorder_view(),
             latency: stepper.latency(),
             inspected,
+            world: simulator.world_view().map(Arc::new),
         },
         debug: stepper.debug_view(),
         branches: stepper.branch_views(),

@@ -347,6 +347,7 @@ impl Stepper {
             SimulatorOp::Recorded(chunk) if chunk.lead == Lead::Load => "when the recording began".to_owned(),
             SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => "as time went on".to_owned(),
             SimulatorOp::Edit(_) | SimulatorOp::Leave(_) => "by hand".to_owned(),
+            SimulatorOp::Request(_) => "by a client of the API".to_owned(),
             SimulatorOp::Anew(_) => "when the scheduler was begun anew".to_owned(),
             SimulatorOp::Recorded(_) => "from outside".to_owned(),
         };

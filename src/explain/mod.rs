@@ -21,6 +21,7 @@ mod objects;
 mod packing;
 mod placement;
 mod reading;
+pub mod report;
 mod rules;
 mod score;
 mod selectors;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::api::{Kind, NamespacedName, Str};
 use crate::driver::session::{Advance, BackTo, Edit, SessionCommand, SessionView, Speed};
+use crate::explain::glossary;
 
 use super::action::Action;
 use super::known_commands as known;
@@ -488,7 +489,7 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
         Word::NodeSetting => plain(&["cpu=", "memory=", "zone=", "pods="]),
         Word::Wanted => plain(&["marker", "failure", "preemption", "pod"]),
         Word::Layout => plain(&["operate", "teach", "debug", "own", "save"]),
-        Word::Term => crate::explain::glossary::ENTRIES.iter().map(|entry| entry.word.to_owned()).collect(),
+        Word::Term => glossary::entries_of(&cx.view.scheduler).map(|entry| entry.word.to_owned()).collect(),
         Word::Back => plain(&["phase", "cycle", "start"]),
         Word::Theme => cx.themes.names().map(str::to_owned).collect(),
         Word::Speed => plain(&["1", "2", "10", "60", "600", "max"]),

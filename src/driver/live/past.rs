@@ -30,7 +30,6 @@ use crate::driver::session::{
 use crate::driver::stepper::Stepper;
 use crate::driver::timeline::Timeline;
 use crate::driver::work::Work;
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
 use crate::scheduler::Scheduler;
 
@@ -354,7 +353,8 @@ impl Thread {
             .ok_or("nothing is kept of the last minutes")?;
         let source = format!("{} (begun anew)", desk.header().source);
         let header = Header { start: known.now(), source, ..desk.header().clone() };
-        let scheduler = header.scheduler(&in_tree_registry(), false).map_err(|error| error.to_string())?;
+        let registry = known.scheduler().registry();
+        let scheduler = header.scheduler(registry, false).map_err(|error| error.to_string())?;
         let path = desk.path(to);
         let made = desk.create(&path, &header).map_err(|error| error.to_string())?;
         let file: Str = path.to_string_lossy().as_ref().into();
