@@ -9,6 +9,7 @@ pub mod amount;
 mod attempts;
 mod budgets;
 mod cell;
+mod criteria;
 mod cycle;
 mod devices;
 mod filter;
@@ -37,6 +38,7 @@ pub use attempts::{
 };
 pub use budgets::{CandidateNumbers, Evictable, budgets_of, candidate_numbers, evictable};
 pub use cell::{CellExplanation, CellPoint, cell, no_filter, skip_reason};
+pub use criteria::{ReprieveLine, RuleStanding, RuleStory, reprieves, rule_stories};
 pub use cycle::{leader, margins, next_phase, preemption, selection, short_reason, verdict_so_far, victims};
 pub use devices::{ClaimStory, DeviceStory, RequestStory, devices, is_about_devices};
 pub use filter::requests;

@@ -114,7 +114,7 @@ impl Shell {
 
     /// Selects a thing in the pane that has a row for it, and shows all about it.
     pub(super) fn go_to(&mut self, subject: Subject) -> Vec<Effect> {
-        for id in [PaneId::Queues, PaneId::Waiting, PaneId::Nodes] {
+        for id in [PaneId::Queues, PaneId::Waiting, PaneId::Nodes, PaneId::Matrix, PaneId::Cycle] {
             self.reveal(id, &subject);
         }
         self.open_details(subject)

@@ -161,7 +161,7 @@ fn speed(page: &mut Page, cx: &Cx<'_>) {
         page.item("attempts", "none yet");
     }
     let Some(latency) = &cx.view.known.latency else {
-        page.item("latency", NOT_MEASURED);
+        page.item("latency", not_measured(cx));
         return;
     };
     if let Some(rate) = latency.attempts_per_second {
@@ -187,7 +187,14 @@ fn speed(page: &mut Page, cx: &Cx<'_>) {
 }
 
 /// What there is to say where no clock runs beside the scheduler.
-pub(super) const NOT_MEASURED: &str = "not measured: no clock runs beside a recording that is played";
+pub(super) fn not_measured(cx: &Cx<'_>) -> &'static str {
+    if cx.view.live.is_some() {
+        "not measured for this screen: this scheduler serves, and /metrics has its latencies \
+         (scheduler_plugin_execution_duration_seconds and its sisters)"
+    } else {
+        "not measured: no clock runs beside a recording that is played"
+    }
+}
 
 /// How often, how long on average and at most.
 pub(super) fn took(histogram: &Histogram) -> String {
