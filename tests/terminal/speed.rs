@@ -60,7 +60,8 @@ fn a_frame_writes_what_has_changed_and_nothing_else() {
     let whole = terminal.n_bytes();
     for keys in ["j", "k", "j"] {
         let before = terminal.n_bytes();
-        terminal.send(keys).wait_until("something to be written", || terminal.n_bytes() > before);
+        terminal.send(keys);
+        terminal.wait_until("something to be written", || terminal.n_bytes() > before);
         terminal.wait_quiet();
         let n = terminal.n_bytes() - before;
         // Two rows of the queue and the details of another pod.
