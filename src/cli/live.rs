@@ -24,6 +24,7 @@ use crate::driver::live::deed::quote;
 use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
 use crate::driver::live::lease::ElectionOptions;
+use crate::driver::live::plugin::Terminal;
 use crate::driver::live::session::{LiveSetup, SessionThread, now as live_now, spawn, spawn_with_past};
 use crate::driver::live::steering::Steering;
 use crate::driver::session::{SessionCommand, SessionHandle, SessionView};
@@ -48,7 +49,8 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
         .build()
         .context("starting the network's threads")?;
     let connection = connection(&args.connection);
-    let setup = runtime.block_on(prepare(args, &connection, &configuration))?;
+    let terminal = Terminal::default();
+    let setup = runtime.block_on(prepare(args, &connection, &configuration, &terminal))?;
     if let Some(output) = args.output {
         console::start_plain_log(&args.console)?;
         let (setup, client, recorder, _) = setup;
@@ -62,6 +64,7 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     tui::check(options.is_plain).map_err(|error| console::explain(&error))?;
     console::start_log(&args.console, &options.log)?;
     let (setup, client, recorder, desk) = setup;
+    terminal.take();
     let (session, thread) = spawn_with_past(setup, &client, runtime, desk).context("starting the session")?;
     let reason = tui::run(session, options).map_err(|error| console::explain(&error));
     wait_for(thread)?;
@@ -166,9 +169,10 @@ async fn prepare(
     args: &LiveArgs,
     connection: &Connection,
     configuration: &SchedulerConfig,
+    terminal: &Terminal,
 ) -> anyhow::Result<(LiveSetup, kube::Client, Option<Recording>, Desk)> {
     let (config, target) = connect::configure(connection).await?;
-    let client = connect::client(config)?;
+    let client = connect::client(config, terminal).await?;
     connect::greet(&client, &target).await?;
     let extenders = Extender::all_from_config(&configuration.extenders);
     let transport = Arc::new(HttpTransport::new(&extenders)?);

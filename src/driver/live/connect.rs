@@ -12,6 +12,9 @@ use kube::client::AuthError;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
+use super::plugin::{PluginError, Terminal};
+use super::renewing;
+
 /// kubectl's connection flags.
 #[derive(Clone, Default)]
 pub struct Connection {
@@ -249,9 +252,13 @@ pub fn host_name() -> String {
     if name.is_empty() { "unknown".to_owned() } else { name }
 }
 
-/// A client for the configuration.
-pub fn client(config: Config) -> Result<Client, ConnectError> {
-    Client::try_from(config).map_err(|error| ConnectError::Client(words(&error)))
+/// A client for the configuration, which goes on when credentials change. A plugin that asks has the terminal until that
+/// is taken.
+///
+/// # Errors
+/// There is no credential, or it cannot be used.
+pub async fn client(config: Config, terminal: &Terminal) -> Result<Client, ConnectError> {
+    renewing::client(config, terminal).await.map_err(ConnectError::Client)
 }
 
 fn address(flag: &'static str, text: &str) -> Result<http::Uri, ConnectError> {
@@ -294,6 +301,9 @@ pub(crate) fn words(error: &(dyn std::error::Error + 'static)) -> String {
 fn discreet_words(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let mut at = Some(error);
     while let Some(error) = at {
+        if let Some(error) = error.downcast_ref::<PluginError>() {
+            return Some(error.to_string());
+        }
         match error.downcast_ref::<AuthError>() {
             Some(AuthError::AuthExecRun { out, .. }) => {
                 let status = out.status;

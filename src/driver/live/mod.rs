@@ -19,6 +19,8 @@ pub mod lease;
 pub mod observer;
 pub mod others;
 pub mod past;
+pub mod plugin;
+mod renewing;
 pub mod requests;
 pub mod rules;
 mod second_look;
