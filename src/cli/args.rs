@@ -485,6 +485,9 @@ pub struct BenchArgs {
     /// Compares with a scheduler that is recorded into this new file; for one folder
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Compares with a scheduler whose metrics are counted as `serve` counts them
+    #[arg(long, conflicts_with = "record")]
+    pub metered: bool,
     /// Folders with cluster.yaml, pending.yaml and config.yaml
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,

@@ -55,6 +55,7 @@ pub(super) fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
         };
         let case = Case::new(&sources)?;
         let report = match &args.record {
+            None if args.metered => serde_json::to_value(case.bench_metering()?)?,
             None => {
                 drop(sources);
                 serde_json::to_value(case.bench().with_context(|| folder.display().to_string())?)?

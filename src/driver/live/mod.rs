@@ -29,3 +29,5 @@ mod shadow;
 pub mod steering;
 pub mod view;
 pub mod writer;
+
+pub use kept::NOT_KEPT;
