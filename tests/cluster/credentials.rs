@@ -93,7 +93,7 @@ fn a_plugin_that_must_ask_is_refused_while_the_console_has_the_terminal() {
     terminal.send("sesame\r").wait_text("observes only");
     std::thread::sleep(Duration::from_secs(6));
     // Who else serves is not known without a credential, and it is said what to do.
-    terminal.send("A").wait_text("interactiveMode: Always");
+    terminal.send("A").wait_text("wants to ask something");
     terminal.send("\x1b").wait_quiet();
     assert!(!terminal.text().contains("noise"), "{}", terminal.text());
     assert_eq!(asked(folder.path()), ["asks sesame"]);
