@@ -172,7 +172,7 @@ async fn prepare(
     terminal: &Terminal,
 ) -> anyhow::Result<(LiveSetup, kube::Client, Option<Recording>, Desk)> {
     let (config, target) = connect::configure(connection).await?;
-    let client = connect::client(config, terminal).await?;
+    let client = connect::client(config, connection, terminal).await?;
     connect::greet(&client, &target).await?;
     let extenders = Extender::all_from_config(&configuration.extenders);
     let transport = Arc::new(HttpTransport::new(&extenders)?);
@@ -237,7 +237,9 @@ pub(super) fn steering(
 /// `kubectl` with the flags that lead to the same cluster; the token stays out.
 pub(super) fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
     let mut text = "kubectl".to_owned();
-    let path = args.kubeconfig.as_ref().map(|path| path.display().to_string());
+    let shown = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let path = shown(&args.kubeconfig);
+    let (certificate, key) = (shown(&args.client_certificate), shown(&args.client_key));
     let flags = [
         ("kubeconfig", path.as_ref()),
         // The kubeconfig may have another current context by the time that somebody uses it.
@@ -245,7 +247,10 @@ pub(super) fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
         ("cluster", args.cluster.as_ref()),
         ("user", args.user.as_ref()),
         ("server", args.server.as_ref()),
+        ("client-certificate", certificate.as_ref()),
+        ("client-key", key.as_ref()),
         ("as", args.impersonate.as_ref()),
+        ("as-uid", args.impersonate_uid.as_ref()),
     ];
     for (flag, value) in flags.into_iter().filter_map(|(flag, value)| Some((flag, value?))) {
         text.push_str(&format!(" --{flag} {}", quote(value)));
@@ -310,6 +315,12 @@ fn connection(args: &ConnectionArgs) -> Connection {
         token: args.token.clone(),
         impersonate: args.impersonate.clone(),
         impersonate_groups: args.impersonate_groups.clone(),
+        impersonate_uid: args.impersonate_uid.clone(),
+        impersonate_extra: args.impersonate_extra.clone(),
+        client_certificate: args.client_certificate.clone(),
+        client_key: args.client_key.clone(),
+        username: args.username.clone(),
+        password: args.password.clone(),
         certificate_authority: args.certificate_authority.clone(),
         tls_server_name: args.tls_server_name.clone(),
         is_insecure: args.insecure_skip_tls_verify,

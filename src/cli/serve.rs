@@ -213,7 +213,7 @@ async fn prepare(
     };
     let (config, target) = connect::configure(&connection).await?;
     // Nobody opens a console here.
-    let client = connect::client(config, &Terminal::default()).await?;
+    let client = connect::client(config, &connection, &Terminal::default()).await?;
     connect::greet(&client, &target).await?;
     let extenders = Extender::all_from_config(&configuration.extenders);
     let transport = Arc::new(HttpTransport::new(&extenders)?);
@@ -253,17 +253,15 @@ async fn prepare(
 
 /// A client for reviews: of that kubeconfig, else of the pod's service account, else none.
 async fn review_client(kubeconfig: Option<&Path>, flag: &str) -> anyhow::Result<Option<Client>> {
+    let connection = Connection { kubeconfig: kubeconfig.map(Path::to_owned), ..Connection::default() };
     let config = match kubeconfig {
-        Some(path) => {
-            let connection = Connection { kubeconfig: Some(path.to_owned()), ..Connection::default() };
-            connect::configure(&connection).await.with_context(|| format!("--{flag}"))?.0
-        }
+        Some(_) => connect::configure(&connection).await.with_context(|| format!("--{flag}"))?.0,
         None => match Config::incluster() {
             Ok(config) => config,
             Err(_) => return Ok(None),
         },
     };
-    Ok(Some(connect::client(config, &Terminal::default()).await?))
+    Ok(Some(connect::client(config, &connection, &Terminal::default()).await?))
 }
 
 /// Begins to listen.

@@ -281,3 +281,35 @@ fn a_client_certificate_of_the_kubeconfig_is_read_again() {
     wait_for("it renews its lease as the second", Duration::from_secs(30), || renews("bob"));
     assert!(!served.log().contains("Leaderelection lost"), "{}", served.log());
 }
+
+#[test]
+fn kubectls_flags_say_who_one_is() {
+    if is_skipped() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let authority = Authority::new(folder.path(), "clients");
+    let flags = format!("--client-ca-file={}", text(&authority.file));
+    let cluster = ControlPlane::start(Options { flags: &flags, has_audit: true, ..Options::default() });
+    let own = authority.client("own", "ann", "system:masters");
+    let kubeconfig = folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, cluster.kubeconfig_text(&json!({}))).unwrap();
+    let (cert, key) = (text(&own.cert), text(&own.key));
+    let flags = ["--client-certificate", &cert, "--client-key", &key];
+    let as_somebody = [
+        "--as=bob",
+        "--as-group=system:masters",
+        "--as-uid=42",
+        "--as-user-extra=reason=a",
+        "--as-user-extra=reason=b",
+    ];
+    let flags: Vec<&str> = flags.into_iter().chain(as_somebody).collect();
+    let live = super::harness::Live::start(&kubeconfig, &flags);
+    let lines = cluster.audit();
+    let line = lines.iter().find(|line| line["impersonatedUser"]["username"] == "bob").unwrap();
+    assert_eq!(line["user"]["username"], "ann");
+    let other = &line["impersonatedUser"];
+    assert_eq!(other["uid"], "42");
+    assert_eq!(other["extra"]["reason"], json!(["a", "b"]));
+    assert_eq!(live.end(), Some(0));
+}

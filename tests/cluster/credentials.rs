@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -99,4 +99,20 @@ fn a_plugin_that_must_ask_is_refused_while_the_console_has_the_terminal() {
     assert_eq!(asked(folder.path()), ["asks sesame"]);
     terminal.send("q");
     assert_eq!(terminal.wait_exit(), 0);
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_waited_for_as_long_as_was_said() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = format!("http://{}", listener.local_addr().unwrap());
+    let start = Instant::now();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_schedscope"))
+        .args(["live", "-o", "json", "--server", &server, "--request-timeout", "2s"])
+        .env("KUBECONFIG", "/nonexistent")
+        .env("HOME", "/nonexistent")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("has not answered within 2s (--request-timeout)"), "{said}");
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }

@@ -43,8 +43,8 @@ fn parse(text: &str) -> BTreeMap<String, Printed> {
         }
         let Some((_, labels)) = line.split_once('{') else { continue };
         let (labels, _) = labels.rsplit_once('}').unwrap();
-        for pair in labels.split("\",") {
-            let (label, value) = pair.trim_end_matches('"').split_once("=\"").unwrap();
+        for pair in labels.trim_end_matches(',').strip_suffix('"').unwrap_or(labels).split("\",") {
+            let (label, value) = pair.split_once("=\"").unwrap();
             if label == "le" {
                 if !family.bounds.iter().any(|known| known == value) {
                     family.bounds.push(value.to_owned());

@@ -46,7 +46,7 @@ fn session(cluster: &ControlPlane) -> (SessionHandle, SessionThread) {
     let connection = Connection { kubeconfig: Some(cluster.kubeconfig()), ..Connection::default() };
     let (client, target) = runtime.block_on(async {
         let (config, target) = connect::configure(&connection).await.unwrap();
-        (connect::client(config, &Terminal::default()).await.unwrap(), target)
+        (connect::client(config, &connection, &Terminal::default()).await.unwrap(), target)
     });
     let setup = LiveSetup {
         served: None,

@@ -20,6 +20,7 @@ pub mod observer;
 pub mod others;
 pub mod past;
 pub mod plugin;
+mod pool;
 mod renewing;
 pub mod requests;
 pub mod rules;

@@ -35,17 +35,21 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A client for the configuration.
+/// A client for the configuration. `patience` is how long an answer to anything but a watch may take.
 ///
 /// # Errors
 /// If its files cannot be read, or its plugin gives no credential.
-pub async fn client(mut config: Config, terminal: &Terminal) -> Result<Client, String> {
+pub async fn client(
+    mut config: Config,
+    terminal: &Terminal,
+    patience: Option<Duration>,
+) -> Result<Client, String> {
     let auth = &mut config.auth_info;
     let files: Vec<PathBuf> =
         [&auth.client_certificate, &auth.client_key].into_iter().flatten().map(PathBuf::from).collect();
     // What stands in the kubeconfig itself goes before a plugin.
     let plugin = auth.exec.take().filter(|_| !has_credential(auth));
-    if files.is_empty() && plugin.is_none() {
+    if files.is_empty() && plugin.is_none() && patience.is_none() {
         return Client::try_from(config).map_err(|error| words(&error));
     }
     let plugin = plugin.map(|exec| Plugin::new(exec, terminal.clone()));
@@ -55,7 +59,7 @@ pub async fn client(mut config: Config, terminal: &Terminal) -> Result<Client, S
         state.credential = Some(ask(plugin).await.map_err(|error| error.to_string())?);
     }
     state.client = Some(made(&config, state.credential.as_deref()).map_err(|error| words(&error))?);
-    let shared = Shared { config, files, plugin, state: Mutex::new(state) };
+    let shared = Shared { config, files, plugin, patience, state: Mutex::new(state) };
     Ok(ClientBuilder::new(Renewing(Arc::new(shared)), namespace).build())
 }
 
@@ -73,6 +77,7 @@ struct Shared {
     config: Config,
     files: Vec<PathBuf>,
     plugin: Option<Plugin>,
+    patience: Option<Duration>,
     state: Mutex<State>,
 }
 
@@ -173,6 +178,15 @@ impl Shared {
     }
 }
 
+/// An answer did not come in time.
+#[derive(Debug, thiserror::Error)]
+#[error("the API server has not answered within {0:?} (--request-timeout)")]
+struct Late(Duration);
+
+fn is_watch(uri: &http::Uri) -> bool {
+    uri.query().is_some_and(|query| query.split('&').any(|pair| pair == "watch=true" || pair == "watch=1"))
+}
+
 #[derive(Clone)]
 struct Renewing(Arc<Shared>);
 
@@ -197,7 +211,14 @@ impl Service<Request<Body>> for Renewing {
                 value.set_sensitive(true);
                 request.headers_mut().insert(AUTHORIZATION, value);
             }
-            let response = client.send(request).await?;
+            let patience = shared.patience.filter(|_| !is_watch(request.uri()));
+            let response = match patience {
+                None => client.send(request).await?,
+                Some(patience) => {
+                    let late = |_| std::io::Error::new(std::io::ErrorKind::TimedOut, Late(patience));
+                    tokio::time::timeout(patience, client.send(request)).await.map_err(late)??
+                }
+            };
             if let (StatusCode::UNAUTHORIZED, Some(credential)) = (response.status(), &credential) {
                 shared.refused(credential).await;
             }
