@@ -73,6 +73,8 @@
 //!     `cluster::credentials::a_plugin_asks_before_the_screen_opens_and_never_writes_on_it`.
 //! 16. A metric of kube-scheduler is served under its name, kind, labels, buckets and text, or `docs/metrics.md` says why
 //!     not: `driver::metrics::registry`, `cluster::metrics`.
+//! 17. Long work that a person calls off leaves everything as it was, and done later comes to the same:
+//!     `scheduler::work`. Text on the screen is the same in every theme, and has enough contrast: `tui::themes`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;
