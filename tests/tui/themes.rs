@@ -163,12 +163,12 @@ fn luminance(color: ratatui::style::Color) -> Option<f64> {
 
 #[test]
 fn whatever_is_read_has_enough_contrast_in_every_theme() {
-    let is_frame = |symbol: &str| symbol.chars().all(|c| "─│╭╮╰╯├┤━╸┃".contains(c));
+    let is_read = |symbol: &str| symbol.chars().any(char::is_alphanumeric);
     for name in BUILT_IN {
         for scene in scenes() {
             let mut shell = stage(&scene, Theme::built_in(name, ColorDepth::TrueColor).unwrap());
             let buf = draw(&mut shell, (120, 36));
-            for cell in buf.content().iter().filter(|cell| cell.symbol() != " " && !is_frame(cell.symbol())) {
+            for cell in buf.content().iter().filter(|cell| is_read(cell.symbol())) {
                 let (Some(fg), Some(bg)) = (luminance(cell.fg), luminance(cell.bg)) else { continue };
                 let (light, dark) = (fg.max(bg), fg.min(bg));
                 let ratio = (light + 0.05) / (dark + 0.05);
