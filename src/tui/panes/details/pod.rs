@@ -124,7 +124,8 @@ fn info_of<'v>(view: &'v View, pod: &Pod) -> Option<&'v PodInfo> {
     let in_cycle =
         view.cycle.as_ref().map(|cycle| cycle.pod_info.as_ref()).filter(|info| info.uid() == pod.uid());
     in_cycle.or_else(|| {
-        let node = view.nodes.iter().find(|node| *node.name() == pod.spec.node_name)?;
+        let at = view.nodes.binary_search_by(|node| node.name().cmp(&pod.spec.node_name)).ok()?;
+        let node = view.nodes.get(at)?;
         node.pods().iter().map(AsRef::as_ref).find(|info| info.uid() == pod.uid())
     })
 }
