@@ -34,14 +34,26 @@ pub(super) struct Klog {
 struct Fields {
     message: String,
     verbosity: Option<u64>,
+    /// Where it comes from, if it comes from the older `log` crate.
+    origin: (Option<String>, Option<u64>),
     others: Vec<(&'static str, Value)>,
 }
 
 impl Fields {
+    /// File and line, of the file the name alone.
+    fn caller(&self, (file, line): (&str, u64)) -> String {
+        let file = self.origin.0.as_deref().unwrap_or(file);
+        let file = file.rsplit_once('/').map_or(file, |(_, name)| name);
+        format!("{file}:{}", self.origin.1.unwrap_or(line))
+    }
+
     fn put(&mut self, field: &Field, value: Value) {
         match (field.name(), value) {
             ("message", Value::String(message)) => self.message = message,
             ("v", Value::Number(number)) => self.verbosity = number.as_u64(),
+            ("log.file", Value::String(file)) => self.origin.0 = Some(file),
+            ("log.line", Value::Number(number)) => self.origin.1 = number.as_u64(),
+            ("log.target" | "log.module_path", _) => {}
             (name, value) => self.others.push((name, value)),
         }
     }
@@ -87,9 +99,8 @@ impl<S: Subscriber> Layer<S> for Klog {
         if verbosity > self.verbosity {
             return;
         }
-        let file = metadata.file().unwrap_or_default();
-        let file = file.rsplit_once('/').map_or(file, |(_, name)| name);
-        let caller = format!("{file}:{}", metadata.line().unwrap_or_default());
+        let own = (metadata.file().unwrap_or_default(), metadata.line().unwrap_or_default().into());
+        let caller = fields.caller(own);
         #[expect(clippy::disallowed_methods, reason = "a log line has its time")]
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let line = match self.format {
@@ -149,6 +160,7 @@ mod tests {
         Fields {
             message: "Successfully bound pod to node".to_owned(),
             verbosity: Some(2),
+            origin: (None, None),
             others: vec![("pod", json!("default/a-1")), ("evaluatedNodes", json!(3))],
         }
     }
@@ -160,6 +172,14 @@ mod tests {
         assert!(head.starts_with("I1130 17:54:43.123456 "), "{head}");
         assert!(head.ends_with(" meter.rs:12"), "{head}");
         assert_eq!(rest, r#""Successfully bound pod to node" pod="default/a-1" evaluatedNodes=3"#);
+    }
+
+    #[test]
+    fn what_the_older_log_crate_says_has_its_own_place() {
+        let mut fields = fields();
+        assert_eq!(fields.caller(("src/cli/klog.rs", 7)), "klog.rs:7");
+        fields.origin = (Some("/somewhere/rustls/src/client/hs.rs".to_owned()), Some(42));
+        assert_eq!(fields.caller(("", 0)), "hs.rs:42");
     }
 
     #[test]
