@@ -1,6 +1,10 @@
 //! Subcommands and flags.
 
+use super::capacity::CapacityArgs;
+use super::explain::ExplainArgs;
+use super::fix::FixArgs;
 use super::serve_args::{AttachArgs, ServeArgs};
+use super::world::WorldArgs;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -34,6 +38,12 @@ pub enum Command {
     Attach(AttachArgs),
     /// Schedules a cluster from files until nothing moves, and prints where each pod went
     Run(RunArgs),
+    /// Tells why a pod is pending or where it is, node by node, and what is one change away
+    Explain(Box<ExplainArgs>),
+    /// Finds what would let a pod run, each proven by a run in a copy
+    Fix(Box<FixArgs>),
+    /// Counts how many more pods like one fit, and tells what binds first
+    Capacity(Box<CapacityArgs>),
     /// Opens the console on a recording, or plays it without a screen and compares every decision
     Replay(ReplayArgs),
     /// Compares two recordings: which pods landed elsewhere and why, what each node got, how long pods waited
@@ -70,6 +80,9 @@ pub struct InputArgs {
     /// Leaves volumes, claims and devices as they are: nothing is bound, made or given back but by the scheduler
     #[arg(long, conflicts_with = "device_drivers")]
     pub no_controllers: bool,
+    /// What lives in the cluster.
+    #[command(flatten)]
+    pub world: WorldArgs,
     /// A KubeSchedulerConfiguration: profiles, plugins, extenders, backoff; the default one if there is none
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
