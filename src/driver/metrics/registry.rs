@@ -130,7 +130,8 @@ impl Series {
         labels.hash(&mut hasher);
         let hash = hasher.finish();
         let known = self.index.get(&hash).copied();
-        let found = known.filter(|at| self.values.get(*at).is_some_and(|(values, _)| is_same(values, labels)));
+        let found =
+            known.filter(|at| self.values.get(*at).is_some_and(|(values, _)| is_same(values, labels)));
         let at = found.or_else(|| self.values.iter().position(|(values, _)| is_same(values, labels)));
         let at = at.unwrap_or_else(|| {
             let value = match family.kind {
