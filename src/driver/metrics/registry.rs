@@ -331,7 +331,7 @@ pub fn go_float(number: f64) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+#[expect(clippy::expect_used, reason = "a test may fail loudly")]
 mod tests {
     use super::*;
 
