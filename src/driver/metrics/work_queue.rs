@@ -71,6 +71,6 @@ mod tests {
             Metric::WorkqueueQueueDurationSeconds,
             Metric::WorkqueueDepth,
         ];
-        assert_eq!(counted.map(get), [2.0, 1.0, 2.0, 2.0, 0.0]);
+        assert_eq!(counted.map(|metric| get(metric).to_string()), ["2", "1", "2", "2", "0"]);
     }
 }
