@@ -14,7 +14,7 @@ pub struct Effects {
     pub evicted: Vec<NamespacedName>,
     /// Pods that would have got a node and do not.
     pub stuck: Vec<NamespacedName>,
-    /// Pods that get to another node: from, to.
+    /// Pods that get a node either way, and another one with the changes; often by chance: from, to.
     pub moved: Vec<(NamespacedName, Str, Str)>,
     /// Pods that get a node as well.
     pub also_placed: Vec<(NamespacedName, Str)>,
@@ -26,14 +26,12 @@ impl Effects {
         self.evicted.is_empty() && self.stuck.is_empty() && self.moved.is_empty() && self.also_placed.is_empty()
     }
 
-    /// What they cost: an eviction that no change has asked for 4, a pod that is stuck 10, a move 1.
+    /// What they cost: an eviction that no change has asked for 4, a pod that is stuck 10. A pod that gets a node
+    /// either way costs nothing: which one may be chance.
     pub(super) fn cost(&self, n_asked: usize) -> u32 {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let unasked = count(self.evicted.len().saturating_sub(n_asked));
-        unasked
-            .saturating_mul(4)
-            .saturating_add(count(self.stuck.len()).saturating_mul(10))
-            .saturating_add(count(self.moved.len()))
+        unasked.saturating_mul(4).saturating_add(count(self.stuck.len()).saturating_mul(10))
     }
 }
 
