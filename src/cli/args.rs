@@ -4,6 +4,7 @@ use super::capacity::CapacityArgs;
 use super::explain::ExplainArgs;
 use super::fix::FixArgs;
 use super::serve_args::{AttachArgs, ServeArgs};
+use super::world::WorldArgs;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -79,6 +80,9 @@ pub struct InputArgs {
     /// Leaves volumes, claims and devices as they are: nothing is bound, made or given back but by the scheduler
     #[arg(long, conflicts_with = "device_drivers")]
     pub no_controllers: bool,
+    /// What lives in the cluster.
+    #[command(flatten)]
+    pub world: WorldArgs,
     /// A KubeSchedulerConfiguration: profiles, plugins, extenders, backoff; the default one if there is none
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

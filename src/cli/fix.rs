@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::asked::{Asked, AskedArgs};
-use super::exit;
 use super::run::{json_text, print, visible_lines};
+use super::{Main, exit};
 use crate::api::objects::Pod;
 use crate::driver::fix::{Effects, Fix, FixQuestion, FixReport, find};
 use crate::tui::commands::parse_duration;
@@ -62,7 +62,8 @@ pub enum Budget {
 
 fn budget(text: &str) -> Result<Budget, String> {
     if let Some(runs) = text.strip_suffix("runs").or_else(|| text.strip_suffix("run")) {
-        let runs = runs.trim().parse().map_err(|_| format!("{text:?} is no number of runs such as 20runs"))?;
+        let runs =
+            runs.trim().parse().map_err(|_| format!("{text:?} is no number of runs such as 20runs"))?;
         return Ok(Budget::Runs(runs));
     }
     parse_duration(text).map(Budget::Time)
@@ -78,8 +79,8 @@ pub enum FixFormat {
 }
 
 /// Looks for fixes. The answer is the exit code.
-pub(super) fn run(args: &FixArgs) -> anyhow::Result<u8> {
-    let mut asked = Asked::find(&args.asked)?;
+pub(super) fn run(args: &FixArgs, program: &Main) -> anyhow::Result<u8> {
+    let mut asked = Asked::find(&args.asked, program)?;
     let key = match (&args.pod, &args.pod_file) {
         (Some(name), _) => asked.pod(name, args.asked.namespace.as_deref())?,
         (None, Some(path)) => asked.add_pod(path)?,
@@ -166,7 +167,8 @@ fn effects(effects: &Effects) -> Vec<String> {
         return vec!["nobody else is concerned".to_owned()];
     }
     let mut lines = Vec::new();
-    let names = |keys: &[crate::api::NamespacedName]| keys.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let names =
+        |keys: &[crate::api::NamespacedName]| keys.iter().map(ToString::to_string).collect::<Vec<_>>();
     if !effects.evicted.is_empty() {
         lines.push(format!("evicted: {}", listed(names(&effects.evicted))));
     }

@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::{ConnectionArgs, LiveArgs, OutputFormat};
 use super::setup::{self, Purpose, Recording};
-use super::{config, console, exit};
+use super::{Main, config, console, exit};
 use crate::api::Kind;
 use crate::config::{Gate, SchedulerConfig};
 use crate::driver::desk::Desk;
@@ -30,17 +30,16 @@ use crate::driver::session::{SessionCommand, SessionHandle, SessionView};
 use crate::framework::Framework;
 use crate::framework::extender::Extender;
 use crate::framework::runtime::build_profiles;
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
 use crate::tui::widgets::text::clean;
 use crate::tui::{self, ExitReason};
 
 /// Opens the console. The answer is the exit code.
-pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &LiveArgs, program: &Main) -> anyhow::Result<u8> {
     // Everything that can be wrong is found before the terminal is touched.
     let options = console::options(&args.console)?;
     let configuration =
-        config::load(args.config.as_deref(), &args.gates.list)?.map_err(anyhow::Error::msg)?;
+        config::load(args.config.as_deref(), &args.gates.list, program)?.map_err(anyhow::Error::msg)?;
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("network")
@@ -48,7 +47,7 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
         .build()
         .context("starting the network's threads")?;
     let connection = connection(&args.connection);
-    let setup = runtime.block_on(prepare(args, &connection, &configuration))?;
+    let setup = runtime.block_on(prepare(args, &connection, &configuration, program))?;
     if let Some(output) = args.output {
         console::start_plain_log(&args.console)?;
         let (setup, client, recorder, _) = setup;
@@ -166,6 +165,7 @@ async fn prepare(
     args: &LiveArgs,
     connection: &Connection,
     configuration: &SchedulerConfig,
+    program: &Main,
 ) -> anyhow::Result<(LiveSetup, kube::Client, Option<Recording>, Desk)> {
     let (config, target) = connect::configure(connection).await?;
     let client = connect::client(config)?;
@@ -175,13 +175,15 @@ async fn prepare(
     let options = setup::options(configuration, seed(), Purpose::Console);
     let kinds = kinds(configuration);
     let header = Header::new(configuration, &options, live_now(), &target.context);
-    let (recorder, tap) = setup::start_recording(&args.record, &header, Purpose::Console)?.unzip();
-    let engine =
-        Engine::new(profiles(configuration)?, profiles(configuration)?, options, &kinds, Mode::Observe)
-            .context("building the scheduler")?
-            .recorded(tap);
+    let (recorder, tap) = setup::start_recording(&args.record, &header, Purpose::Console, program)?.unzip();
+    let engine = {
+        let profiles = || profiles(configuration, program);
+        Engine::new(profiles()?, profiles()?, options, &kinds, Mode::Observe)
+    }
+    .context("building the scheduler")?
+    .recorded(tap);
     let header = header.context("the past of the session cannot be kept")?;
-    let desk = Desk::new(header, setup::slim(&args.record), args.record.file.as_deref());
+    let desk = Desk::new(header, setup::slim(&args.record, program), args.record.file.as_deref());
     let recording_file = args.record.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let kubectl = kubectl(&args.connection, &target);
     let steering = steering(args.audit.as_deref(), args.serve_anyway, configuration, kubectl)?;
@@ -269,8 +271,8 @@ pub(super) fn election(
     Some((lease, options))
 }
 
-pub(super) fn profiles(configuration: &SchedulerConfig) -> anyhow::Result<Vec<Framework>> {
-    let profiles = build_profiles(&configuration.profiles, &in_tree_registry(), &configuration.gates);
+pub(super) fn profiles(configuration: &SchedulerConfig, program: &Main) -> anyhow::Result<Vec<Framework>> {
+    let profiles = build_profiles(&configuration.profiles, program.registry(), &configuration.gates);
     Ok(profiles.context("building the profiles")?.into_values().collect())
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::args::{OutputFormat, RunArgs};
 use super::setup::{self, Purpose, Recording};
-use super::{exit, tell};
+use super::{Main, exit, tell};
 use crate::api::hidden::is_hidden;
 use crate::driver::runner::{PodState, RunSummary, run_to_rest};
 use crate::tui::widgets::text;
@@ -16,8 +16,8 @@ use crate::tui::widgets::text;
 const SCHEMA: &str = "schedscope.dev/run/v1";
 
 /// Runs and prints. The answer is the exit code.
-pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let mut setup = setup::build(&args.input, &args.record, Purpose::Result)?;
+pub(super) fn run(args: &RunArgs, program: &Main) -> anyhow::Result<u8> {
+    let mut setup = setup::build(&args.input, &args.record, Purpose::Result, program)?;
     for line in &setup.notes {
         tell(line);
     }

@@ -21,7 +21,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use super::klog::Klog;
 use super::serve_args::{ServeArgs, ServerArgs};
 use super::setup::{self, Purpose, Recording};
-use super::{attach, config, exit, live};
+use super::{Main, attach, config, exit, live};
 use crate::config::{FeatureGates, Gate, SchedulerConfig};
 use crate::driver::extender::HttpTransport;
 use crate::driver::live::connect::{self, Connection};
@@ -50,8 +50,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const JITTER: f64 = 1.2;
 
 /// Serves until a signal comes or the lease is lost. The answer is the exit code.
-pub(super) fn run(args: &ServeArgs) -> anyhow::Result<u8> {
-    let configuration = configuration(args)?;
+pub(super) fn run(args: &ServeArgs, program: &Main) -> anyhow::Result<u8> {
+    let configuration = configuration(args, program)?;
     let election = election(&configuration)?;
     let lease_name = election.as_ref().map(|(lease, _)| lease.name.clone()).unwrap_or_default();
     tracing_subscriber::registry()
@@ -79,7 +79,7 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<u8> {
         tracing::info!(lock, "Attempting to acquire leader lease...");
         registry.set(Metric::LeaderElectionMasterStatus, &[&lease_name], 0.0);
     }
-    let prepared = prepare(args, &configuration, &registry, election, served);
+    let prepared = prepare(args, (&configuration, program), &registry, election, served);
     let (setup, client, recorder) = network.block_on(prepared)?;
     let target = setup.target.clone();
     if target.is_insecure {
@@ -121,9 +121,9 @@ fn runtime(name: &str) -> anyhow::Result<Runtime> {
 }
 
 /// The configuration with what flags say.
-fn configuration(args: &ServeArgs) -> anyhow::Result<SchedulerConfig> {
+fn configuration(args: &ServeArgs, program: &Main) -> anyhow::Result<SchedulerConfig> {
     let mut configuration =
-        config::load(args.config.as_deref(), &args.gates.list)?.map_err(anyhow::Error::msg)?;
+        config::load(args.config.as_deref(), &args.gates.list, program)?.map_err(anyhow::Error::msg)?;
     let leader = &mut configuration.document.leader_election;
     let flags = &args.election;
     leader.leader_elect = flags.leader_elect.or(leader.leader_elect).or(Some(true));
@@ -189,7 +189,7 @@ fn configz(configuration: &SchedulerConfig) -> String {
 
 async fn prepare(
     args: &ServeArgs,
-    configuration: &SchedulerConfig,
+    (configuration, program): (&SchedulerConfig, &Main),
     registry: &Arc<Registry>,
     election: Option<(LeaseName, ElectionOptions)>,
     served: Served,
@@ -210,16 +210,17 @@ async fn prepare(
     let options = setup::options(configuration, live::seed(), Purpose::Result);
     let kinds = live::kinds(configuration);
     let header = Header::new(configuration, &options, now(), &target.context);
-    let (recorder, tap) = setup::start_recording(&args.record, &header, Purpose::Console)?.unzip();
+    let (recorder, tap) = setup::start_recording(&args.record, &header, Purpose::Console, program)?.unzip();
     let meter = Arc::new(SchedulerMeter::new(Arc::clone(registry)));
     let mut profiles = Vec::new();
-    for profile in live::profiles(configuration)? {
+    for profile in live::profiles(configuration, program)? {
         meter.expect_profile(&profile);
         profiles.push(profile.measured_by(Arc::<SchedulerMeter>::clone(&meter)));
     }
-    let engine = Engine::new(profiles, live::profiles(configuration)?, options, &kinds, Mode::Observe)
-        .context("building the scheduler")?
-        .recorded(tap);
+    let engine =
+        Engine::new(profiles, live::profiles(configuration, program)?, options, &kinds, Mode::Observe)
+            .context("building the scheduler")?
+            .recorded(tap);
     let recording_file = args.record.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let kubectl = live::kubectl(&super::args::ConnectionArgs::default(), &target);
     let setup = LiveSetup {

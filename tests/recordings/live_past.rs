@@ -12,6 +12,7 @@ use schedscope::driver::live::informers::Report;
 use schedscope::driver::live::past::{Past, PastView};
 use schedscope::driver::sandbox::api::SandboxApi;
 use schedscope::driver::session::{BackTo, Edit, RecordTo, SessionCommand as Tell};
+use schedscope::driver::work::Work;
 use schedscope::framework::runtime::build_profiles;
 use schedscope::plugins::registry::in_tree_registry;
 use schedscope::recording::{Header, Slim};
@@ -42,8 +43,15 @@ impl Cluster {
         let options = SchedulerOptions::default();
         let engine = Engine::new(profiles(), profiles(), options, &KINDS, Mode::Observe).unwrap();
         let desk = Desk::new(header.clone(), Slim::default(), None);
-        let (past, keeper) =
-            Past::start_with(engine.scheduler(), &header, "test".into(), Some(desk), bytes_max).unwrap();
+        let (past, keeper) = Past::start_with(
+            engine.scheduler(),
+            &header,
+            "test".into(),
+            Some(desk),
+            bytes_max,
+            &Work::default(),
+        )
+        .unwrap();
         let mut cluster = Self { engine: engine.kept(Some(keeper)).remembering(), past, now: START };
         let api = api_of(manifest);
         for kind in KINDS {

@@ -27,6 +27,7 @@ use crate::driver::sandbox::simulator::ExtenderTransport;
 use crate::driver::session::{
     Edit, Known, Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
 };
+use crate::driver::work::Work;
 use crate::framework::extender::{ExtenderAnswer, ExtenderVerb};
 use crate::framework::meter::Meter;
 use crate::scheduler::effect::{Effect, EffectId, EffectKind};
@@ -180,12 +181,13 @@ fn spawn_with(
     desk: Option<Desk>,
 ) -> std::io::Result<(SessionHandle, SessionThread)> {
     let mut started = now();
+    let work = Work::default();
     let mut past = None;
     if let Some(desk) = &desk {
         started = desk.header().start;
         let source = setup.target.context.as_str().into();
         let scheduler = setup.engine.scheduler();
-        let (kept, keeper) = Past::start(scheduler, desk.header(), source, Some(desk.another()))?;
+        let (kept, keeper) = Past::start(scheduler, desk.header(), source, Some(desk.another()), &work)?;
         setup.engine = setup.engine.kept(Some(keeper)).remembering();
         past = Some(kept);
     }
@@ -239,6 +241,7 @@ fn spawn_with(
         breaks: Breaks::default(),
         stop: None,
         inspector: Inspector::default(),
+        work: work.clone(),
         latencies,
     };
     if !waits {
@@ -264,7 +267,8 @@ fn spawn_with(
         // Requests that are on their way are not waited for here: what has to be was waited for before.
         session.runtime.shutdown_background();
     })?;
-    let handle = SessionHandle::with(move |command| command_sender.send(command).is_ok(), view_receiver);
+    let handle =
+        SessionHandle::with(move |command| command_sender.send(command).is_ok(), view_receiver, work);
     Ok((handle, SessionThread(thread)))
 }
 
@@ -304,6 +308,7 @@ enum Purpose {
 pub(super) struct Live {
     /// What is looked into besides the view.
     inspector: Inspector,
+    pub(super) work: Work,
     /// Who measures for the console; absent where it serves, and its metrics are measured.
     latencies: Option<Arc<Latencies>>,
     /// Present where it serves.
@@ -587,7 +592,8 @@ impl Live {
                 self.say(NoticeLevel::Info, "this is the live cluster: :fork copies it into a sandbox");
             }
             SessionCommand::Inspect(question) => self.inspector.ask(question),
-            SessionCommand::Seek(_)
+            SessionCommand::CallOff(_)
+            | SessionCommand::Seek(_)
             | SessionCommand::SeekAgain { .. }
             | SessionCommand::Fork
             | SessionCommand::Compare(..)
@@ -684,7 +690,7 @@ impl Live {
     fn view(&mut self) -> SessionView {
         self.breaks.update_watches(self.engine.scheduler());
         let scheduler = self.engine.scheduler();
-        let inspected = self.inspector.view(scheduler, false);
+        let inspected = self.inspector.view(scheduler, None, &self.work);
         let now = now();
         let view = SessionView {
             source: self.target.context.as_str().into(),
