@@ -12,13 +12,11 @@ use super::asked::{Asked, AskedArgs};
 use super::run::{json_text, print, visible_lines};
 use super::{Main, exit};
 use crate::api::objects::Pod;
-use crate::driver::fix::{Effects, Fix, FixQuestion, FixReport, find};
+use crate::driver::fix::{Fix, FixQuestion, FixReport, find};
 use crate::tui::commands::parse_duration;
 
 /// The version of the JSON form.
 const SCHEMA: &str = "schedscope.dev/fix/v1";
-/// How many pods are named in a line.
-const N_NAMED: usize = 5;
 
 /// `schedscope fix`.
 #[derive(Clone, Debug, Args)]
@@ -119,19 +117,9 @@ fn text(report: &FixReport, pod: &Pod, kubectl: &str) -> String {
     }
     let progress = &report.progress;
     if report.fixes.is_empty() {
-        text.push_str(&format!(
-            "\nNo fix was found: {} sets of changes were thought of, {} looked at, {} run{}.\n",
-            progress.n_candidates,
-            progress.n_asked,
-            progress.n_runs.saturating_sub(1),
-            report.cut.map(|why| format!("; {why}")).unwrap_or_default()
-        ));
-        if !report.tried.is_empty() {
-            text.push_str("Thought of:\n");
-            for (sort, n) in &report.tried {
-                text.push_str(&format!("  {n:>4} {sort}\n"));
-            }
-        }
+        text.push('\n');
+        text.push_str(&report.not_found().join("\n"));
+        text.push('\n');
         return text;
     }
     for (i, fix) in report.fixes.iter().enumerate() {
@@ -141,7 +129,7 @@ fn text(report: &FixReport, pod: &Pod, kubectl: &str) -> String {
             n => format!("; the same would do for {n} more nodes"),
         };
         text.push_str(&format!("   cost {}: runs on {}{alike}\n", fix.cost, fix.node));
-        for line in effects(&fix.effects) {
+        for line in fix.effects.lines() {
             text.push_str(&format!("   {line}\n"));
         }
         for command in fix.commands(pod, kubectl) {
@@ -154,36 +142,6 @@ fn text(report: &FixReport, pod: &Pod, kubectl: &str) -> String {
         progress.n_runs, progress.n_candidates
     ));
     text
-}
-
-/// What happens to others, in lines.
-fn effects(effects: &Effects) -> Vec<String> {
-    let listed = |names: Vec<String>| {
-        let n_more = names.len().saturating_sub(N_NAMED);
-        let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
-        format!("{}{more}", names.iter().take(N_NAMED).cloned().collect::<Vec<_>>().join(", "))
-    };
-    if effects.is_empty() {
-        return vec!["nobody else is concerned".to_owned()];
-    }
-    let mut lines = Vec::new();
-    let names =
-        |keys: &[crate::api::NamespacedName]| keys.iter().map(ToString::to_string).collect::<Vec<_>>();
-    if !effects.evicted.is_empty() {
-        lines.push(format!("evicted: {}", listed(names(&effects.evicted))));
-    }
-    if !effects.stuck.is_empty() {
-        lines.push(format!("no place any more for: {}", listed(names(&effects.stuck))));
-    }
-    if !effects.moved.is_empty() {
-        let moved = effects.moved.iter().map(|(pod, from, to)| format!("{pod} ({from} to {to})"));
-        lines.push(format!("elsewhere: {}", listed(moved.collect())));
-    }
-    if !effects.also_placed.is_empty() {
-        let placed = effects.also_placed.iter().map(|(pod, node)| format!("{pod} (on {node})"));
-        lines.push(format!("placed as well: {}", listed(placed.collect())));
-    }
-    lines
 }
 
 #[derive(Serialize)]

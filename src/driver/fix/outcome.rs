@@ -7,6 +7,9 @@ use crate::api::objects::Pod;
 use crate::api::{NamespacedName, Str};
 use crate::driver::sandbox::simulator::Simulator;
 
+/// How many pods are named in a line.
+const N_NAMED: usize = 5;
+
 /// What happens to other pods that would not have happened without the changes.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Effects {
@@ -29,6 +32,30 @@ impl Effects {
             && self.also_placed.is_empty()
     }
 
+    /// In lines, for people.
+    pub fn lines(&self) -> Vec<String> {
+        if self.is_empty() {
+            return vec!["nobody else is concerned".to_owned()];
+        }
+        let mut lines = Vec::new();
+        let names = |keys: &[NamespacedName]| keys.iter().map(ToString::to_string).collect::<Vec<_>>();
+        if !self.evicted.is_empty() {
+            lines.push(format!("evicted: {}", listed(&names(&self.evicted))));
+        }
+        if !self.stuck.is_empty() {
+            lines.push(format!("no place any more for: {}", listed(&names(&self.stuck))));
+        }
+        if !self.moved.is_empty() {
+            let moved = self.moved.iter().map(|(pod, from, to)| format!("{pod} (not {from} but {to})"));
+            lines.push(format!("on another node: {}", listed(&moved.collect::<Vec<_>>())));
+        }
+        if !self.also_placed.is_empty() {
+            let placed = self.also_placed.iter().map(|(pod, node)| format!("{pod} (on {node})"));
+            lines.push(format!("placed as well: {}", listed(&placed.collect::<Vec<_>>())));
+        }
+        lines
+    }
+
     /// What they cost: an eviction that no change has asked for 4, a pod that is stuck 10. A pod that gets a node
     /// either way costs nothing: which one may be chance.
     pub(super) fn cost(&self, n_asked: usize) -> u32 {
@@ -36,6 +63,12 @@ impl Effects {
         let unasked = count(self.evicted.len().saturating_sub(n_asked));
         unasked.saturating_mul(4).saturating_add(count(self.stuck.len()).saturating_mul(10))
     }
+}
+
+fn listed(names: &[String]) -> String {
+    let n_more = names.len().saturating_sub(N_NAMED);
+    let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
+    format!("{}{more}", names.iter().take(N_NAMED).cloned().collect::<Vec<_>>().join(", "))
 }
 
 /// Compares how pods ended, but for the one that it is about.
