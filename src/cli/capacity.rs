@@ -1,9 +1,7 @@
 //! `schedscope capacity`: how many more pods like one fit, and what binds first.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
@@ -13,6 +11,7 @@ use super::asked::{Asked, AskedArgs};
 use super::run::{json_text, print, visible_lines};
 use super::{Main, exit};
 use crate::api::objects::Pod;
+use crate::driver::advice::WallPatience;
 use crate::driver::capacity::{CapacityQuestion, CapacityReport, capacity};
 use crate::explain::report::codes::code_of;
 use crate::tui::commands::parse_duration;
@@ -79,11 +78,8 @@ pub(super) fn run(args: &CapacityArgs, program: &Main) -> anyhow::Result<u8> {
         (None, None) => bail!("name a pod, or give one with --pod"),
     };
     let question = CapacityQuestion { pod, may_preempt: args.preempt, n_max: args.max };
-    #[expect(clippy::disallowed_methods, reason = "the command line may look at the clock")]
-    let start = Instant::now();
-    let report = capacity(&asked.simulator, &question, &mut |_| {
-        if start.elapsed() >= args.budget { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
+    let patience = WallPatience::from_now(Some(args.budget));
+    let report = capacity(&asked.simulator, &question, &mut |_| patience.goes_on())?;
     let text = match args.output {
         CapacityFormat::Text => visible_lines(&report.text()),
         CapacityFormat::Json => json_text(&Report::of(&report))?,

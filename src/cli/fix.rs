@@ -1,8 +1,6 @@
 //! `schedscope fix`: what would let a pod run, each proven by a run.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
@@ -12,6 +10,7 @@ use super::asked::{Asked, AskedArgs};
 use super::run::{json_text, print, visible_lines};
 use super::{Main, exit};
 use crate::api::objects::Pod;
+use crate::driver::advice::WallPatience;
 use crate::driver::fix::{Fix, FixQuestion, FixReport, find};
 use crate::tui::commands::parse_duration;
 
@@ -90,12 +89,8 @@ pub(super) fn run(args: &FixArgs, program: &Main) -> anyhow::Result<u8> {
         Budget::Runs(runs) => (None, runs),
     };
     let question = FixQuestion { onto, n_wanted: args.max, n_runs_max, ..FixQuestion::any(key.clone()) };
-    #[expect(clippy::disallowed_methods, reason = "the command line may look at the clock")]
-    let start = Instant::now();
-    let report = find(&asked.simulator, &question, &mut |_| match time {
-        Some(time) if start.elapsed() >= time => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    })?;
+    let patience = WallPatience::from_now(time);
+    let report = find(&asked.simulator, &question, &mut |_| patience.goes_on())?;
     let pod = asked.simulator.scheduler().objects().pods.get(&key).cloned().unwrap_or_default();
     let text = match args.output {
         FixFormat::Text => visible_lines(&text(&report, &pod, &asked.kubectl)),

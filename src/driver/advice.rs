@@ -5,6 +5,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::api::{Duration, NamespacedName};
 
@@ -20,6 +21,29 @@ const N_COPIES: usize = 10_000;
 const N_ATTEMPTS: usize = 500;
 /// How much simulated time may go by meanwhile.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long somebody waits, by the clock on the wall.
+#[derive(Clone, Copy, Debug)]
+pub struct WallPatience {
+    end: Option<Instant>,
+}
+
+impl WallPatience {
+    /// From now on that long; without a length for ever.
+    #[expect(clippy::disallowed_methods, reason = "a person waits by the clock on the wall")]
+    pub fn from_now(length: Option<Duration>) -> Self {
+        Self { end: length.and_then(|length| Instant::now().checked_add(length)) }
+    }
+
+    /// Whether it is over.
+    #[expect(clippy::disallowed_methods, reason = "a person waits by the clock on the wall")]
+    pub fn goes_on(&self) -> ControlFlow<()> {
+        match self.end {
+            Some(end) if Instant::now() >= end => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +116,8 @@ impl Stepper {
     /// Does one of the fixes that were found last, on a branch where there is something to leave, and lets attempts be
     /// made until the pod has its node.
     pub(super) fn try_fix(&mut self, index: usize) {
-        let Some(Advice::Fix(report)) = self.advice.as_ref().map(|(_, advice)| Arc::clone(advice)).as_deref().cloned()
+        let Some(Advice::Fix(report)) =
+            self.advice.as_ref().map(|(_, advice)| Arc::clone(advice)).as_deref().cloned()
         else {
             return self.say(NoticeLevel::Error, "no fix was looked for yet: write :fix");
         };

@@ -117,7 +117,8 @@ impl CapacityReport {
         text.push_str("\nBy node\n");
         for CapacityNode { node, n, stopped_by } in report.nodes.iter().take(N_NODES) {
             let reasons: Vec<&str> = stopped_by.iter().map(|(_, reason)| reason.as_str()).collect();
-            let stopped = if reasons.is_empty() { String::new() } else { format!("  {}", reasons.join(", ")) };
+            let stopped =
+                if reasons.is_empty() { String::new() } else { format!("  {}", reasons.join(", ")) };
             text.push_str(&format!("  {n:>5}  {node}{stopped}\n"));
         }
         let rest = report.nodes.len().saturating_sub(N_NODES);

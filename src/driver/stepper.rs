@@ -8,12 +8,12 @@ use crate::api::{Duration, Kind, NamespacedName, Time};
 use crate::framework::meter::Meter;
 use crate::scheduler::pod_group_trace::GroupStep;
 
+use super::advice::{AdviceQuestion, Numbered};
 use super::branches::{BranchComparison, BranchView};
 use super::breakpoints::list::Stop;
 use super::breakpoints::look::{Before, place_in};
 use super::breakpoints::{Breaks, DebugCommand, DebugView};
 use super::desk::Desk;
-use super::advice::{AdviceQuestion, Numbered};
 use super::inspect::{Inspected, Inspector};
 use super::latency::{Latencies, LatencyView};
 use super::replay::chunk::Lead;

@@ -21,8 +21,11 @@ fn room_is_filled_to_the_last_place_and_what_binds_is_named() {
     // 4 + 2 cores; the pod itself takes one of six places.
     let report = count(&(node("a", "4") + &node("b", "2")), &pod("web", "1", "", ""), false);
     assert_eq!(report.n, 5);
-    let reasons: Vec<(&str, usize, usize)> =
-        report.reasons.iter().map(|reason| (reason.reason.as_str(), reason.n_nodes, reason.n_alone)).collect();
+    let reasons: Vec<(&str, usize, usize)> = report
+        .reasons
+        .iter()
+        .map(|reason| (reason.reason.as_str(), reason.n_nodes, reason.n_alone))
+        .collect();
     assert_eq!(reasons, [("Insufficient cpu", 2, 2)]);
     assert!(report.message.starts_with("0/2 nodes are available: 2 Insufficient cpu."), "{}", report.message);
     assert_eq!(report.nodes.iter().map(|node| node.n).sum::<usize>(), 5);
@@ -40,7 +43,8 @@ fn constraints_bind_where_resources_do_not() {
 
 #[test]
 fn copies_preempt_only_if_they_may() {
-    let cluster = node("a", "4") + &pod("low", "3", "", ", priority: 1, nodeName: a, terminationGracePeriodSeconds: 0");
+    let cluster =
+        node("a", "4") + &pod("low", "3", "", ", priority: 1, nodeName: a, terminationGracePeriodSeconds: 0");
     let web = pod("web", "1", "", ", priority: 10");
     let report = count(&cluster, &web, false);
     assert_eq!((report.n, report.evicted.len()), (0, 0));

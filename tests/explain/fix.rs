@@ -73,7 +73,8 @@ fn a_request_is_lowered_by_what_is_missing() {
 
 #[test]
 fn others_make_room_for_a_higher_priority() {
-    let manifest = node("n", "2") + &pod("other", "2", "", ", priority: 5, nodeName: n") + &pod("web", "2", "", "");
+    let manifest =
+        node("n", "2") + &pod("other", "2", "", ", priority: 5, nodeName: n") + &pod("web", "2", "", "");
     let simulator = sandbox(&manifest);
     let report = look(&simulator, &FixQuestion::any(key("web")));
     let raised = report.fixes.iter().find(|fix| fix.changes[0].kind == ChangeKind::RaisePriority).unwrap();
@@ -110,12 +111,19 @@ fn spread_and_anti_affinity_are_relaxed() {
                   DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]";
     let full = "apiVersion: v1\nkind: Node\nmetadata: {name: m, labels: {kubernetes.io/hostname: m}}\n\
                 status: {allocatable: {cpu: '0', memory: 64Gi, pods: '110'}}\n---\n";
-    let manifest = node("n", "4") + full + &pod("first", "1", labels, ", nodeName: n") + &pod("web", "1", labels, spread);
+    let manifest = node("n", "4")
+        + full
+        + &pod("first", "1", labels, ", nodeName: n")
+        + &pod("web", "1", labels, spread);
     let found = titles(&manifest);
-    assert!(found.contains(&"allow more skew: maxSkew of kubernetes.io/hostname to 2".to_owned()), "{found:?}");
+    assert!(
+        found.contains(&"allow more skew: maxSkew of kubernetes.io/hostname to 2".to_owned()),
+        "{found:?}"
+    );
     let anti = ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: \
                 kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}]}}";
-    let manifest = node("n", "4") + &pod("first", "1", labels, ", nodeName: n") + &pod("web", "1", labels, anti);
+    let manifest =
+        node("n", "4") + &pod("first", "1", labels, ", nodeName: n") + &pod("web", "1", labels, anti);
     let found = titles(&manifest);
     assert_eq!(found[0], "evict default/first from n");
     assert!(found.contains(&"drop the required pod anti-affinity".to_owned()), "{found:?}");

@@ -83,8 +83,14 @@ fn differences(told: &Explanation, golden: &Decision) -> Vec<String> {
     let Some(attempt) = &told.attempt else { return found };
     if golden.outcome == "unschedulable" {
         let is_open = golden.nominated_tie.len() > 1;
-        check("message", attempt.message == golden.message || is_open, attempt.message.clone(), golden.message.clone());
-        let node = told.preemption.as_ref().and_then(|preemption| preemption.node.clone()).unwrap_or_default();
+        check(
+            "message",
+            attempt.message == golden.message || is_open,
+            attempt.message.clone(),
+            golden.message.clone(),
+        );
+        let node =
+            told.preemption.as_ref().and_then(|preemption| preemption.node.clone()).unwrap_or_default();
         let is_one = golden.nominated_tie.contains(&node) || node == golden.nominated_node;
         check("nominated node", is_one, node, golden.nominated_node.clone());
         let counted: usize = told.reasons.iter().map(|reason| reason.nodes).sum();
@@ -109,20 +115,35 @@ fn differences(told: &Explanation, golden: &Decision) -> Vec<String> {
     let totals: BTreeMap<&str, i64> =
         told.nodes.iter().filter_map(|node| Some((node.node.as_str(), node.total?))).collect();
     for (node, total) in &totals {
-        check("total", golden.totals.get(*node) == Some(total), total.to_string(), format!("{:?}", golden.totals.get(*node)));
+        check(
+            "total",
+            golden.totals.get(*node) == Some(total),
+            total.to_string(),
+            format!("{:?}", golden.totals.get(*node)),
+        );
     }
     for node in &told.nodes {
         let verdict = golden.verdict.get(&node.node);
         let ours = node.refused_by.as_ref().filter(|_| node.verdict == "refused").map(answer_of);
         if golden.pre_filter.is_empty() && (golden.outcome != "fits" || ours.is_some()) {
             let theirs = verdict.map(|answer| sorted(answer, ""));
-            check(&format!("verdict of {}", node.node), ours == theirs, format!("{ours:?}"), format!("{theirs:?}"));
+            check(
+                &format!("verdict of {}", node.node),
+                ours == theirs,
+                format!("{ours:?}"),
+                format!("{theirs:?}"),
+            );
         }
         if let Some(filter) = golden.filter.get(&node.node) {
             for (plugin, answer) in filter {
                 let ours = node.all_refusals.iter().find(|refusal| refusal.plugin == *plugin).map(answer_of);
                 let theirs = Some(sorted(answer, plugin));
-                check(&format!("{plugin} of {}", node.node), ours == theirs, format!("{ours:?}"), format!("{theirs:?}"));
+                check(
+                    &format!("{plugin} of {}", node.node),
+                    ours == theirs,
+                    format!("{ours:?}"),
+                    format!("{theirs:?}"),
+                );
             }
         }
     }
@@ -151,11 +172,17 @@ fn explanations_agree_with_every_golden_decision() {
             let scheduler = case.untried(&key).unwrap();
             let told = explain(&scheduler, &key, None).unwrap();
             n_pods += 1;
-            wrong.extend(differences(&told, &golden).into_iter().map(|line| format!("{name} {}: {line}", golden.pod)));
+            wrong.extend(
+                differences(&told, &golden).into_iter().map(|line| format!("{name} {}: {line}", golden.pod)),
+            );
             if n_pods % 7 == 0 {
                 let json = serde_json::to_value(&told).unwrap();
                 if let Err(error) = validator.validate(&json) {
-                    wrong.push(format!("{name} {}: schema: {error} at {}", golden.pod, error.instance_path()));
+                    wrong.push(format!(
+                        "{name} {}: schema: {error} at {}",
+                        golden.pod,
+                        error.instance_path()
+                    ));
                 }
                 assert!(render(&told, Form::Text).contains(&golden.pod));
             }
@@ -187,7 +214,11 @@ fn the_published_schema_lists_every_reason_code() {
     // And the reference page says what each means.
     let page = include_str!("../../docs/explain.md");
     for code in CODES {
-        assert!(page.contains(&format!("| `{}` |", code.code)), "docs/explain.md does not tell of {}", code.code);
+        assert!(
+            page.contains(&format!("| `{}` |", code.code)),
+            "docs/explain.md does not tell of {}",
+            code.code
+        );
         assert!(page.contains(code.meaning), "docs/explain.md does not say: {}", code.meaning);
     }
 }

@@ -44,7 +44,8 @@ fn a_pending_pod_is_told_by_reason_and_what_is_one_change_away() {
 
 #[test]
 fn a_bound_pod_is_told_as_if_it_were_not_there() {
-    let manifest = node("a", "4") + &node("b", "2") + &pod("web", "1500m", "", "") + &pod("other", "100m", "", "");
+    let manifest =
+        node("a", "4") + &node("b", "2") + &pod("web", "1500m", "", "") + &pod("other", "100m", "", "");
     let mut simulator = sandbox(&manifest);
     drain(&mut simulator);
     let told = explain(simulator.scheduler(), &key("web"), Some(&Str::from("b"))).unwrap();

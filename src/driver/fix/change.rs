@@ -230,7 +230,8 @@ pub fn commands(pod: &Pod, changes: &[Change], kubectl: &str) -> Vec<String> {
 
 /// The operations as they are done in a cluster: there a priority comes from a class alone.
 fn as_in_manifest(ops: &[&PatchOp], lines: &mut Vec<String>, kubectl: &str) -> Vec<PatchOp> {
-    let names_class = |op: &&PatchOp| matches!(op, PatchOp::Add { path, .. } if path == "/spec/priorityClassName");
+    let names_class =
+        |op: &&PatchOp| matches!(op, PatchOp::Add { path, .. } if path == "/spec/priorityClassName");
     let has_class = ops.iter().any(names_class);
     let mut own = Vec::new();
     for op in ops {

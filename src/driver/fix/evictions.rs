@@ -31,7 +31,8 @@ fn amount(info: &PodInfo, resource: &str) -> i64 {
 
 /// The least important pods of a node without which there is room.
 pub(super) fn evictable(cx: &Cx<'_>, node: &NodeInfo, short: &[Short]) -> Option<Change> {
-    let mut pods: Vec<&PodInfo> = node.pods().iter().map(AsRef::as_ref).filter(|info| may_go(cx, info)).collect();
+    let mut pods: Vec<&PodInfo> =
+        node.pods().iter().map(AsRef::as_ref).filter(|info| may_go(cx, info)).collect();
     // The least important first; of those the ones that free most of what is missing.
     let frees = |info: &PodInfo| -> i64 { short.iter().map(|short| amount(info, &short.resource)).sum() };
     pods.sort_by(|a, b| {

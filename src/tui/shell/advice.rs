@@ -11,7 +11,9 @@ impl Shell {
     /// Shows an answer that the older view did not have.
     pub(super) fn take_advice(&mut self, old: &SessionView, new: &SessionView) {
         let number = |view: &SessionView| view.known.advice.as_ref().map(|(number, _)| *number);
-        let Some((_, advice)) = new.known.advice.as_ref().filter(|_| number(new) > number(old)) else { return };
+        let Some((_, advice)) = new.known.advice.as_ref().filter(|_| number(new) > number(old)) else {
+            return;
+        };
         match advice.as_ref() {
             Advice::Fix(report) => {
                 let pod = &report.question.pod;
