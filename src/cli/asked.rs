@@ -17,6 +17,7 @@ use crate::driver::extender::HttpTransport;
 use crate::driver::history::HistoryLimits;
 use crate::driver::live::connect;
 use crate::driver::live::once::read_once;
+use crate::driver::live::plugin::Terminal;
 use crate::driver::live::session::now as live_now;
 use crate::driver::replay::RecordedSession;
 use crate::driver::rewind::Rewind;
@@ -142,7 +143,7 @@ fn of_live(args: &AskedArgs, program: &Main) -> anyhow::Result<Asked> {
     let kinds = live::kinds(&configuration);
     let (target, read) = runtime.block_on(async {
         let (config, target) = connect::configure(&connection).await?;
-        let client = connect::client(config)?;
+        let client = connect::client(config, &connection, &Terminal::default()).await?;
         connect::greet(&client, &target).await?;
         // Priorities that are only thought of come from classes.
         let all: Vec<Kind> = kinds.into_iter().chain([Kind::PriorityClass]).collect();

@@ -37,7 +37,7 @@ use super::connect::Target;
 use super::elect::{Elected, LeaseName};
 use super::engine::{Engine, Mode};
 use super::informers::Report;
-use super::lease::ElectionOptions;
+use super::lease::{ElectionOptions, Watchdog};
 use super::others::Survey;
 use super::past::{Past, PastView};
 use super::steering::{Ledger, Steering};
@@ -104,6 +104,8 @@ pub struct Served {
     pub inspections: UnboundedReceiver<Inspection>,
     /// Told of every change of the leadership.
     pub leadership: watch::Sender<Leadership>,
+    /// Told of every step of the election.
+    pub watchdog: Arc<Watchdog>,
 }
 
 /// What a live session is made of.
@@ -208,12 +210,14 @@ fn spawn_with(
         }
     };
     let (survey_sender, surveys) = mpsc::unbounded_channel();
+    let watchdog = setup.served.as_ref().map(|served| Arc::clone(&served.watchdog)).unwrap_or_default();
     let (inspections, told_of_leadership) =
         setup.served.map(|served| (served.inspections, served.leadership)).unzip();
     // Who only stands by need not know anything, if he is told so; who looks has to.
     let waits = setup.is_armed && setup.election.is_some() && setup.steering.delays_caches;
     let mut session = Live {
         told_of_leadership,
+        watchdog,
         ledger: Ledger::new(setup.steering, &setup.target),
         surveys: survey_sender,
         feeds: Some((report_sender, setup.kinds)),
@@ -313,6 +317,7 @@ pub(super) struct Live {
     latencies: Option<Arc<Latencies>>,
     /// Present where it serves.
     told_of_leadership: Option<watch::Sender<Leadership>>,
+    watchdog: Arc<Watchdog>,
     /// What was done, and who said so.
     ledger: Ledger,
     surveys: UnboundedSender<(Survey, Purpose)>,
