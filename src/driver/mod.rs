@@ -1,5 +1,6 @@
 //! What stands between the core and the world: clocks, threads and I/O.
 
+pub mod advice;
 mod batch_queue;
 pub mod branches;
 pub mod breakpoints;

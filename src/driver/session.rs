@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::advice::{AdviceQuestion, Numbered};
 use super::branches::{BranchComparison, BranchView};
 use super::breakpoints::{DebugCommand, DebugView};
 use super::desk::Desk;
@@ -214,6 +215,10 @@ pub enum SessionCommand {
     Inspect(Inspect),
     /// Compares two branches.
     Compare(usize, usize),
+    /// Works something out in copies: what would fix a pod, how many more fit.
+    Advise(AdviceQuestion),
+    /// Does one of the fixes that were found last, counted from 0.
+    TryFix(usize),
     /// Sets breakpoints, watches, and goes to where a condition is true.
     Debug(DebugCommand),
     /// Calls the work of that number off ([`SessionHandle::work`]).
@@ -330,6 +335,8 @@ pub struct Known {
     pub latency: Option<Arc<LatencyView>>,
     /// What was asked for last besides the view.
     pub inspected: Option<Arc<Inspected>>,
+    /// What was worked out last in copies, with its number.
+    pub advice: Option<Numbered>,
     /// Present where the cluster lives.
     pub world: Option<Arc<WorldView>>,
 }
@@ -629,6 +636,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
             recorder: stepper.recorder_view(),
             latency: stepper.latency(),
             inspected,
+            advice: stepper.advice().cloned(),
             world: simulator.world_view().map(Arc::new),
         },
         debug: stepper.debug_view(),

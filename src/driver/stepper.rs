@@ -8,6 +8,7 @@ use crate::api::{Duration, Kind, NamespacedName, Time};
 use crate::framework::meter::Meter;
 use crate::scheduler::pod_group_trace::GroupStep;
 
+use super::advice::{AdviceQuestion, Numbered};
 use super::branches::{BranchComparison, BranchView};
 use super::breakpoints::list::Stop;
 use super::breakpoints::look::{Before, place_in};
@@ -50,6 +51,8 @@ pub struct Stepper {
     /// Why it stands where it stands, if that is because of a breakpoint.
     stop: Option<Stop>,
     comparison: Option<(u64, Arc<BranchComparison>)>,
+    /// What was worked out last that a person had asked for.
+    pub(super) advice: Option<Numbered>,
     /// What is looked into besides the view.
     inspector: Inspector,
     /// Who measures, if anybody does.
@@ -95,6 +98,7 @@ impl Stepper {
             breaks: Breaks::default(),
             stop: None,
             comparison: None,
+            advice: None,
             inspector: Inspector::default(),
             latencies: None,
             work: Work::default(),
@@ -207,6 +211,8 @@ impl Stepper {
             SessionCommand::SaveLast(to) => self.save_last(&to),
             SessionCommand::Inspect(question) => self.inspector.ask(question),
             SessionCommand::Compare(a, b) => self.compare(a, b),
+            SessionCommand::Advise(question) => self.advise(&question),
+            SessionCommand::TryFix(index) => self.try_fix(index),
             SessionCommand::Debug(command) => self.debug(command),
             // What is under way does not come here to be called off.
             SessionCommand::CallOff(_) => {}
@@ -296,7 +302,7 @@ impl Stepper {
         }
     }
 
-    fn edit(&mut self, edit: Edit) {
+    pub(super) fn edit(&mut self, edit: Edit) {
         let n_branches = self.moment().n_branches;
         let watch = self.before_a_move().filter(|_| self.run_state != RunState::Paused);
         if let Err(said) = self.rewind.try_for_branch(&edit) {
@@ -625,6 +631,12 @@ fn work_of(command: &SessionCommand) -> Option<String> {
         }
         SessionCommand::Seek(SeekTo::Previous(_)) | SessionCommand::SeekAgain { is_back: true } => {
             "looking for the one before".to_owned()
+        }
+        SessionCommand::Advise(AdviceQuestion::Fix(question)) => {
+            format!("looking for what lets {} run", question.pod)
+        }
+        SessionCommand::Advise(AdviceQuestion::Capacity { pod, .. }) => {
+            format!("counting how many more fit like {pod}")
         }
         SessionCommand::Compare(a, b) => format!("comparing branches {a} and {b}"),
         SessionCommand::Debug(DebugCommand::RunBackTo(condition)) => format!("going back to {condition}"),

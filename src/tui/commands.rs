@@ -15,6 +15,7 @@ use super::panes::Subject;
 use super::suggest::nearest;
 use super::theme::library::Themes;
 
+mod advice;
 mod branches;
 mod debug;
 mod edits;
@@ -255,6 +256,20 @@ pub const COMMANDS: &[CommandInfo] = &[
             let (node, label) = node_and_word(arguments, cx, "KEY=VALUE")?;
             session(SessionCommand::Edit(Edit::Label { node, label }))
         },
+    ),
+    command(
+        "fix",
+        "[POD [NODE]]",
+        "Find what would let a pod run, or get it onto a node, each proven in a copy",
+        &[Word::Pod, Word::Node],
+        advice::fix,
+    ),
+    command(
+        "capacity",
+        "[POD] [preempt]",
+        "Count how many more pods like one fit, and what binds first",
+        &[Word::Pod],
+        advice::capacity,
     ),
     command(
         "why",

@@ -29,6 +29,7 @@ use super::theme::library::Themes;
 use super::theme::{ColorDepth, Theme};
 use super::widgets::glyphs::Glyphs;
 
+mod advice;
 mod appearance;
 mod draw;
 mod known;
@@ -246,6 +247,7 @@ impl Shell {
         if compared(&new) > compared(&old) {
             self.overlays.push(Box::new(CompareOverlay::default()));
         }
+        self.take_advice(&old, &new);
         let seen = old.notice.as_ref().map_or(0, |notice| notice.number);
         if let Some(notice) = new.notice.as_ref().filter(|notice| notice.number > seen) {
             if notice.level == NoticeLevel::Error && notice.text.trim_end().contains('\n') {

@@ -602,6 +602,8 @@ impl Live {
             | SessionCommand::SeekAgain { .. }
             | SessionCommand::Fork
             | SessionCommand::Compare(..)
+            | SessionCommand::Advise(_)
+            | SessionCommand::TryFix(_)
             | SessionCommand::Debug(_)
             | SessionCommand::Back(_)
             | SessionCommand::ToEnd

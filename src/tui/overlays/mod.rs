@@ -26,6 +26,7 @@ pub mod compare;
 pub mod confirm;
 pub mod filter;
 pub mod finder;
+pub mod fixes;
 pub mod help;
 pub mod input;
 pub mod message;
