@@ -28,6 +28,7 @@ use super::replay::{Ending, RecordedSession};
 use super::rewind::{Moment, Rewind};
 use super::sandbox::simulator::Simulator;
 use super::seek::SeekTo;
+use super::stage::Stage;
 use super::stepper::Stepper;
 use super::timeline::Timeline;
 use crate::api::{Duration, Kind, NamespacedName, Str};
@@ -200,6 +201,8 @@ pub enum SessionCommand {
     Compare(usize, usize),
     /// Sets breakpoints, watches, and goes to where a condition is true.
     Debug(DebugCommand),
+    /// Leaves everything, and stands at that moment of a sandbox.
+    Stage(Stage),
     /// Ends the session.
     Quit,
 }

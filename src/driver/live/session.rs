@@ -592,6 +592,7 @@ impl Live {
             | SessionCommand::Fork
             | SessionCommand::Compare(..)
             | SessionCommand::Debug(_)
+            | SessionCommand::Stage(_)
             | SessionCommand::Back(_)
             | SessionCommand::ToEnd
             | SessionCommand::ToElapsed(_)

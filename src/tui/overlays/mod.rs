@@ -28,6 +28,7 @@ pub mod filter;
 pub mod finder;
 pub mod help;
 pub mod input;
+pub mod lesson;
 pub mod message;
 pub mod palette;
 pub mod which_key;

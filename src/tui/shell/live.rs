@@ -49,7 +49,7 @@ impl Shell {
                 self.go_to_pane(PaneId::Matrix);
                 self.overlays.push(Box::new(AskBind::default()));
             }
-            _ => {}
+            _ => return self.perform_lesson(action),
         }
         Vec::new()
     }
