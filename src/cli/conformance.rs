@@ -54,6 +54,7 @@ pub(super) fn bench(args: &BenchArgs, program: &Main) -> anyhow::Result<u8> {
         };
         let case = Case::new(&sources)?;
         let report = match &args.record {
+            None if args.metered => serde_json::to_value(case.bench_metering()?)?,
             None => {
                 drop(sources);
                 serde_json::to_value(case.bench().with_context(|| folder.display().to_string())?)?

@@ -24,6 +24,7 @@ use crate::driver::live::deed::quote;
 use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
 use crate::driver::live::lease::ElectionOptions;
+use crate::driver::live::plugin::Terminal;
 use crate::driver::live::session::{LiveSetup, SessionThread, now as live_now, spawn, spawn_with_past};
 use crate::driver::live::steering::Steering;
 use crate::driver::session::{SessionCommand, SessionHandle, SessionView};
@@ -47,7 +48,8 @@ pub(super) fn run(args: &LiveArgs, program: &Main) -> anyhow::Result<u8> {
         .build()
         .context("starting the network's threads")?;
     let connection = connection(&args.connection);
-    let setup = runtime.block_on(prepare(args, &connection, &configuration, program))?;
+    let terminal = Terminal::default();
+    let setup = runtime.block_on(prepare(args, &connection, &configuration, program, &terminal))?;
     if let Some(output) = args.output {
         console::start_plain_log(&args.console)?;
         let (setup, client, recorder, _) = setup;
@@ -61,6 +63,7 @@ pub(super) fn run(args: &LiveArgs, program: &Main) -> anyhow::Result<u8> {
     tui::check(options.is_plain).map_err(|error| console::explain(&error))?;
     console::start_log(&args.console, &options.log)?;
     let (setup, client, recorder, desk) = setup;
+    terminal.take();
     let (session, thread) = spawn_with_past(setup, &client, runtime, desk).context("starting the session")?;
     let reason = tui::run(session, options).map_err(|error| console::explain(&error));
     wait_for(thread)?;
@@ -166,9 +169,10 @@ async fn prepare(
     connection: &Connection,
     configuration: &SchedulerConfig,
     program: &Main,
+    terminal: &Terminal,
 ) -> anyhow::Result<(LiveSetup, kube::Client, Option<Recording>, Desk)> {
     let (config, target) = connect::configure(connection).await?;
-    let client = connect::client(config)?;
+    let client = connect::client(config, connection, terminal).await?;
     connect::greet(&client, &target).await?;
     let extenders = Extender::all_from_config(&configuration.extenders);
     let transport = Arc::new(HttpTransport::new(&extenders)?);
@@ -235,7 +239,9 @@ pub(super) fn steering(
 /// `kubectl` with the flags that lead to the same cluster; the token stays out.
 pub(super) fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
     let mut text = "kubectl".to_owned();
-    let path = args.kubeconfig.as_ref().map(|path| path.display().to_string());
+    let shown = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let path = shown(&args.kubeconfig);
+    let (certificate, key) = (shown(&args.client_certificate), shown(&args.client_key));
     let flags = [
         ("kubeconfig", path.as_ref()),
         // The kubeconfig may have another current context by the time that somebody uses it.
@@ -243,7 +249,10 @@ pub(super) fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
         ("cluster", args.cluster.as_ref()),
         ("user", args.user.as_ref()),
         ("server", args.server.as_ref()),
+        ("client-certificate", certificate.as_ref()),
+        ("client-key", key.as_ref()),
         ("as", args.impersonate.as_ref()),
+        ("as-uid", args.impersonate_uid.as_ref()),
     ];
     for (flag, value) in flags.into_iter().filter_map(|(flag, value)| Some((flag, value?))) {
         text.push_str(&format!(" --{flag} {}", quote(value)));
@@ -298,7 +307,7 @@ pub(super) fn kinds(configuration: &SchedulerConfig) -> Vec<Kind> {
         .collect()
 }
 
-fn connection(args: &ConnectionArgs) -> Connection {
+pub(super) fn connection(args: &ConnectionArgs) -> Connection {
     Connection {
         kubeconfig: args.kubeconfig.clone(),
         context: args.context.clone(),
@@ -308,6 +317,12 @@ fn connection(args: &ConnectionArgs) -> Connection {
         token: args.token.clone(),
         impersonate: args.impersonate.clone(),
         impersonate_groups: args.impersonate_groups.clone(),
+        impersonate_uid: args.impersonate_uid.clone(),
+        impersonate_extra: args.impersonate_extra.clone(),
+        client_certificate: args.client_certificate.clone(),
+        client_key: args.client_key.clone(),
+        username: args.username.clone(),
+        password: args.password.clone(),
         certificate_authority: args.certificate_authority.clone(),
         tls_server_name: args.tls_server_name.clone(),
         is_insecure: args.insecure_skip_tls_verify,

@@ -4,13 +4,17 @@
 //! library's.
 
 mod args;
+mod asked;
 mod attach;
+mod capacity;
 mod completions;
 mod config;
 mod conformance;
 mod console;
 mod diff;
+mod explain;
 mod export;
+mod fix;
 mod import;
 mod input;
 mod klog;
@@ -26,6 +30,7 @@ mod serve;
 mod serve_args;
 mod settings;
 mod setup;
+mod world;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -83,6 +88,9 @@ fn run(program: &Main) -> anyhow::Result<ExitCode> {
         Some(Command::Serve(serve)) => serve::run(&serve, program)?,
         Some(Command::Attach(attach)) => attach::run(&attach)?,
         Some(Command::Run(run)) => run::run(&run, program)?,
+        Some(Command::Explain(explain)) => explain::run(&explain, program)?,
+        Some(Command::Fix(fix)) => fix::run(&fix, program)?,
+        Some(Command::Capacity(capacity)) => capacity::run(&capacity, program)?,
         Some(Command::Replay(replay)) => replay::run(&replay, program)?,
         Some(Command::Diff(diff)) => diff::run(&diff, program)?,
         Some(Command::Redact(redact)) => redact::run(&redact, program)?,

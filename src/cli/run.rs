@@ -143,12 +143,22 @@ fn json(summary: &RunSummary) -> anyhow::Result<String> {
         attempts: summary.cycles,
         simulated_milliseconds: summary.simulated_ms,
     };
+    json_text(&report)
+}
+
+/// JSON as it is printed: with line breaks on a terminal, in one line elsewhere.
+pub(super) fn json_text(report: &impl Serialize) -> anyhow::Result<String> {
     let text = if stdout().is_terminal() {
-        serde_json::to_string_pretty(&report)?
+        serde_json::to_string_pretty(report)?
     } else {
-        serde_json::to_string(&report)?
+        serde_json::to_string(report)?
     };
     Ok(visible_json(&text) + "\n")
+}
+
+/// Lines as a terminal may have them.
+pub(super) fn visible_lines(text: &str) -> String {
+    text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
 /// The same JSON with escapes for what a terminal would act on and serde_json leaves as it is.

@@ -2,7 +2,6 @@
 //!
 //! Follows `cmd/kube-scheduler/app`: it elects by default, serves health and metrics, and ends with the lease.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -28,14 +27,18 @@ use crate::driver::live::connect::{self, Connection};
 use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
 use crate::driver::live::lease::ElectionOptions;
+use crate::driver::live::plugin::Terminal;
 use crate::driver::live::session::{Leadership, LiveSetup, Served, SessionThread, now, spawn};
 use crate::driver::metrics::families::Metric;
 use crate::driver::metrics::meter::SchedulerMeter;
 use crate::driver::metrics::registry::Registry;
+use crate::driver::metrics::work_queue::WorkQueue;
 use crate::driver::serve::auth::{Guard, GuardOptions};
-use crate::driver::serve::certs::{CertOptions, server_config};
+use crate::driver::serve::authorities::{Authorities, AuthorityOptions, ProxyHeaders};
+use crate::driver::serve::certs::{CertOptions, ServingCert, server_config};
 use crate::driver::serve::health::{Health, Standing};
 use crate::driver::serve::http::{Endpoints, serve};
+use crate::driver::serve::reload::follow;
 use crate::driver::session::{SessionCommand, SessionHandle};
 use crate::framework::RequestOptions;
 use crate::framework::extender::Extender;
@@ -72,7 +75,9 @@ pub(super) fn run(args: &ServeArgs, program: &Main) -> anyhow::Result<u8> {
     let (inspection_sender, inspections) = mpsc::unbounded_channel();
     let (leadership_sender, leadership) = watch::channel(Leadership::None);
     let registry_for_requests = Arc::clone(&registry);
-    let served = Served { registry: registry_for_requests, inspections, leadership: leadership_sender };
+    let watchdog = Arc::clone(&standing.watchdog);
+    let served =
+        Served { registry: registry_for_requests, inspections, leadership: leadership_sender, watchdog };
     let is_elected = election.is_some();
     if let Some((lease, _)) = &election {
         let lock = format!("{}/{}", lease.namespace, lease.name);
@@ -180,6 +185,11 @@ fn describe(registry: &Registry, gates: &FeatureGates) {
     let platform = format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH);
     let labels = ["", "rustc", "", "", version, "", major, minor, &platform];
     registry.set(Metric::KubernetesBuildInfo, &labels, 1.0);
+    let binary = format!("{major}.{minor}");
+    let before = minor.parse::<u32>().map(|minor| format!("{major}.{}", minor.saturating_sub(1)));
+    let labels = [&binary, "kube", &binary, &before.unwrap_or_default()];
+    registry.set(Metric::VersionInfo, &labels, 1.0);
+    registry.count_families();
 }
 
 /// What `/configz` says.
@@ -202,7 +212,8 @@ async fn prepare(
         ..Connection::default()
     };
     let (config, target) = connect::configure(&connection).await?;
-    let client = connect::client(config)?;
+    // Nobody opens a console here.
+    let client = connect::client(config, &connection, &Terminal::default()).await?;
     connect::greet(&client, &target).await?;
     let extenders = Extender::all_from_config(&configuration.extenders);
     let transport = Arc::new(HttpTransport::new(&extenders)?);
@@ -243,17 +254,15 @@ async fn prepare(
 
 /// A client for reviews: of that kubeconfig, else of the pod's service account, else none.
 async fn review_client(kubeconfig: Option<&Path>, flag: &str) -> anyhow::Result<Option<Client>> {
+    let connection = Connection { kubeconfig: kubeconfig.map(Path::to_owned), ..Connection::default() };
     let config = match kubeconfig {
-        Some(path) => {
-            let connection = Connection { kubeconfig: Some(path.to_owned()), ..Connection::default() };
-            connect::configure(&connection).await.with_context(|| format!("--{flag}"))?.0
-        }
+        Some(_) => connect::configure(&connection).await.with_context(|| format!("--{flag}"))?.0,
         None => match Config::incluster() {
             Ok(config) => config,
             Err(_) => return Ok(None),
         },
     };
-    Ok(Some(connect::client(config)?))
+    Ok(Some(connect::client(config, &connection, &Terminal::default()).await?))
 }
 
 /// Begins to listen.
@@ -267,13 +276,24 @@ async fn listen(args: &ServerArgs, endpoints: &Arc<Endpoints>) -> anyhow::Result
         key_file: args.tls_private_key_file.clone(),
         dir: args.cert_dir.clone(),
     };
-    let tls = server_config(&options)?;
-    let client_ca = match &args.client_ca_file {
-        None => None,
-        Some(path) => {
-            Some(fs::read(path).with_context(|| format!("--client-ca-file: reading {}", path.display()))?)
-        }
-    };
+    let cert = Arc::new(ServingCert::new(&options)?);
+    let proxy = &args.proxy;
+    let proxy_ca = proxy.requestheader_client_ca_file.clone().map(|path| {
+        let headers = ProxyHeaders {
+            allowed_names: proxy.requestheader_allowed_names.clone(),
+            user: proxy.requestheader_username_headers.clone(),
+            uid: proxy.requestheader_uid_headers.clone(),
+            group: proxy.requestheader_group_headers.clone(),
+            extra_prefix: proxy.requestheader_extra_headers_prefix.clone(),
+        };
+        (path, headers)
+    });
+    let authorities = Authorities::new(AuthorityOptions {
+        client_ca: args.client_ca_file.clone(),
+        proxy_ca,
+        looks_up: !args.authentication_skip_lookup,
+    });
+    let authorities = Arc::new(authorities.map_err(anyhow::Error::msg)?);
     let authentication = args.authentication_kubeconfig.as_deref();
     let authorization = args.authorization_kubeconfig.as_deref();
     let reviews_tokens = review_client(authentication, "authentication-kubeconfig").await?;
@@ -286,23 +306,41 @@ async fn listen(args: &ServerArgs, endpoints: &Arc<Endpoints>) -> anyhow::Result
             "No authorization-kubeconfig provided, so SubjectAccessReview of authorization tokens won't work"
         );
     }
-    let guard = Guard::new(GuardOptions {
+    let client = reviews_tokens.clone();
+    let guard = Arc::new(Guard::new(GuardOptions {
         reviews_tokens,
         reviews_access,
-        client_ca,
-        looks_up_ca: !args.authentication_skip_lookup,
+        authorities: Arc::clone(&authorities),
         open_paths: args.authorization_always_allow_paths.clone(),
-    });
-    let guard = Arc::new(guard.map_err(|error| anyhow::anyhow!("--client-ca-file: {error}"))?);
+    }));
     let address = SocketAddr::new(args.bind_address, args.secure_port);
     let listener = tokio::net::TcpListener::bind(address)
         .await
         .with_context(|| format!("--secure-port: listening on {address}"))?;
     tracing::info!(address = %address, "Serving securely");
-    let looking_up = Arc::clone(&guard);
-    tokio::spawn(async move { looking_up.keep_authorities().await });
-    tokio::spawn(serve(listener, tls, guard, Arc::clone(endpoints)));
+    let registry = Arc::clone(&endpoints.registry);
+    tokio::spawn(async move { authorities.keep(client, &registry).await });
+    tokio::spawn(keep_cert(Arc::clone(&cert), Arc::clone(&endpoints.registry)));
+    tokio::spawn(serve(listener, server_config(cert)?, guard, Arc::clone(endpoints)));
     Ok(())
+}
+
+/// Reads the server's certificate again when its files change.
+async fn keep_cert(cert: Arc<ServingCert>, registry: Arc<Registry>) {
+    // What connections are taken with; what was read counts as taken over at once.
+    let taken_over = WorkQueue::new(&registry, "DynamicServingCertificateController");
+    let take_over = || taken_over.run(|| Ok::<_, String>(true));
+    let files = cert.files();
+    if take_over().is_err() || files.is_empty() {
+        return;
+    }
+    let queue = WorkQueue::new(&registry, "DynamicCABundle-serving-cert");
+    follow("serving-cert", files, queue, || match cert.reload() {
+        Ok(true) => take_over(),
+        Ok(false) => Ok(false),
+        Err(error) => Err(error.to_string()),
+    })
+    .await;
 }
 
 /// Why it ends.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 
 use super::args::{InputArgs, RecordArgs};
+use super::world::Life;
 use super::{Main, config, input, tell};
 use crate::api::manifest::load;
 use crate::api::time::human_duration;
@@ -17,8 +18,8 @@ use crate::driver::recorder::{Recorder, RecorderOptions, RecordingTap};
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Controllers;
 use crate::driver::sandbox::controllers::device_drivers::DeviceDrivers;
-use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
+use crate::driver::sandbox::world::Part;
 use crate::framework::runtime::build_profiles;
 use crate::recording::{Compression, Header, HeaderError, Slim};
 use crate::scheduler::SchedulerOptions;
@@ -81,17 +82,21 @@ pub(super) fn build(
 ) -> anyhow::Result<Setup> {
     let configuration = read_configuration(args, program)?;
     let (sources, name) = if args.filenames.is_empty() {
-        (vec![sample::source()], Str::from("sample"))
+        (vec![args.world.source()], Str::from("sample"))
     } else {
         (input::read_sources(&args.filenames)?, source_name(&args.filenames))
     };
-    let loaded = load(&sources)?;
+    let mut loaded = load(&sources)?;
     if loaded.report.documents == 0 {
         // Most likely the program that should have written it has failed.
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         bail!("there is no object in {}", names.join(", "));
     }
-    let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
+    let life = if args.no_controllers { None } else { args.world.life(&mut loaded, purpose)? };
+    let (mut api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
+    if life.as_ref().is_some_and(|life| life.settings.has(Part::Nodes)) {
+        api.begin_to_live();
+    }
     let mut notes = report.notes();
     notes.extend(configuration_notes(&configuration));
     let options = options(&configuration, args.seed, purpose);
@@ -109,7 +114,10 @@ pub(super) fn build(
         }
         (Purpose::Console | Purpose::Result, _) => (tap, None),
     };
-    let controllers = controllers(args)?;
+    let controllers = controllers(args)?.map(|controllers| match life {
+        Some(Life { settings, living }) => controllers.with_world(settings, living),
+        None => controllers,
+    });
     let mut simulator = simulator(&configuration, options, api, START, tap, program)?;
     if let Some(controllers) = controllers {
         simulator = simulator.with_controllers(controllers);

@@ -129,7 +129,7 @@ impl Run {
             Deed::Wait(time) => self.go_to(self.simulator.now() + *time),
             Deed::Edit(edit) => match self.apply(SimulatorOp::Edit(edit.clone()))? {
                 SimulatorSaid::Edited(said) => said.map(drop),
-                SimulatorSaid::Moved(_) => Ok(()),
+                SimulatorSaid::Moved(_) | SimulatorSaid::Answered(_) => Ok(()),
             },
         }
     }

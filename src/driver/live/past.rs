@@ -29,6 +29,7 @@ use crate::driver::session::{
 };
 use crate::driver::stepper::Stepper;
 use crate::driver::timeline::Timeline;
+use crate::driver::work::Work;
 use crate::recording::Header;
 use crate::scheduler::Scheduler;
 
@@ -131,8 +132,9 @@ impl Past {
         header: &Header,
         source: Str,
         desk: Option<Desk>,
+        work: &Work,
     ) -> std::io::Result<(Self, Keeper)> {
-        Self::start_with(scheduler, header, source, desk, PAST_BYTES_MAX)
+        Self::start_with(scheduler, header, source, desk, PAST_BYTES_MAX, work)
     }
 
     /// The same with so many bytes for inputs, as estimated.
@@ -145,6 +147,7 @@ impl Past {
         source: Str,
         desk: Option<Desk>,
         bytes_max: usize,
+        work: &Work,
     ) -> std::io::Result<(Self, Keeper)> {
         let simulator = Simulator::following_from(
             scheduler.clone(),
@@ -153,6 +156,7 @@ impl Past {
             std::collections::BTreeMap::new(),
         );
         let mut stepper = Stepper::on(Rewind::of_live(simulator, bytes_max));
+        stepper.set_work(work);
         if let Some(desk) = desk {
             stepper.set_desk(desk);
         }

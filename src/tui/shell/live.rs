@@ -30,7 +30,7 @@ impl Shell {
                 | Action::ToggleConfirming
                 | Action::AnswerBinds
         ) {
-            return Vec::new();
+            return self.perform_lesson(action);
         }
         let Some(live) = self.world.view.live.clone() else {
             let text = "That is about a live cluster: schedscope live.".to_owned();
@@ -49,7 +49,7 @@ impl Shell {
                 self.go_to_pane(PaneId::Matrix);
                 self.overlays.push(Box::new(AskBind::default()));
             }
-            _ => return self.perform_lesson(action),
+            _ => {}
         }
         Vec::new()
     }
