@@ -32,11 +32,12 @@
 //! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
 //! | [`driver`] | clocks, threads and I/O around the core: looks into the scheduler, what would fix a pod and how many more fit, how long plugins take, the sandbox with its in-memory API, recordings that are made and played, also under another configuration, records of other programs, the live cluster, metrics and endpoints of a scheduler that serves, history with checkpoints and branches, also of a live cluster, whose forks are sandboxes, breakpoints, the stepper, the session |
 //! | [`explain`] | sentences and arithmetic made from traces and views; a pod's explanation as a document with a published schema |
+//! | [`lessons`] | lessons: their files, the engine's answers to their questions, the learner's way through them |
 //! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal, consoles at a distance; films, pictures and reports of recordings |
 //! | [`cli`] | the command line, one file per subcommand |
 //!
 //! A module imports only what stands to its left:
-//! `api ← config ← framework ← { plugins | queue | cache } ← scheduler ← recording ← { driver | explain } ← tui ← cli`.
+//! `api ← config ← framework ← { plugins | queue | cache } ← scheduler ← recording ← { driver | explain } ← lessons ← tui ← cli`.
 //!
 //! ## Invariants
 //!
@@ -86,6 +87,7 @@ pub mod config;
 pub mod driver;
 pub mod explain;
 pub mod framework;
+pub mod lessons;
 pub mod plugins;
 pub mod queue;
 pub mod recording;

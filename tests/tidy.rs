@@ -20,8 +20,23 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("recording", &["api", "config", "framework", "scheduler"]),
     ("explain", &["api", "config", "framework", "plugins", "scheduler"]),
     ("driver", &["api", "config", "framework", "plugins", "scheduler", "recording"]),
-    ("tui", &["api", "framework", "scheduler", "driver", "explain"]),
-    ("cli", &["api", "config", "framework", "plugins", "scheduler", "recording", "driver", "explain", "tui"]),
+    ("lessons", &["api", "config", "framework", "scheduler", "driver", "explain"]),
+    ("tui", &["api", "framework", "scheduler", "driver", "explain", "lessons"]),
+    (
+        "cli",
+        &[
+            "api",
+            "config",
+            "framework",
+            "plugins",
+            "scheduler",
+            "recording",
+            "driver",
+            "explain",
+            "lessons",
+            "tui",
+        ],
+    ),
 ];
 
 /// What may only be used in these modules, or parts of them.

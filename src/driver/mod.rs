@@ -30,6 +30,7 @@ pub mod sandbox;
 pub mod seek;
 pub mod serve;
 pub mod session;
+pub mod stage;
 pub mod stepper;
 pub mod tap;
 pub mod timeline;

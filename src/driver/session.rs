@@ -31,6 +31,7 @@ use super::sandbox::changes::Change;
 use super::sandbox::simulator::Simulator;
 use super::sandbox::world::{WorldOrder, WorldView};
 use super::seek::SeekTo;
+use super::stage::Stage;
 use super::stepper::Stepper;
 use super::timeline::Timeline;
 use super::work::{Work, WorkView};
@@ -221,6 +222,8 @@ pub enum SessionCommand {
     TryFix(usize),
     /// Sets breakpoints, watches, and goes to where a condition is true.
     Debug(DebugCommand),
+    /// Leaves everything, and stands at that moment of a sandbox.
+    Stage(Stage),
     /// Calls the work of that number off ([`SessionHandle::work`]).
     CallOff(u64),
     /// Ends the session.

@@ -75,6 +75,18 @@ impl Stepper {
         Self { latencies: Some(latencies), ..Self::new(simulator) }
     }
 
+    /// Measures the sandbox that has taken the place of another one.
+    pub(super) fn measure_again(&mut self) {
+        let Some(latencies) = &self.latencies else { return };
+        let meter: Arc<dyn Meter> = Arc::<Latencies>::clone(latencies);
+        self.rewind.simulator_mut().scheduler_mut().measure(&meter);
+    }
+
+    /// It stands where it stands because somebody put it there.
+    pub(super) fn forget_stop(&mut self) {
+        self.stop = None;
+    }
+
     /// How long plugins took so far, if that is measured.
     pub fn latency(&self) -> Option<Arc<LatencyView>> {
         self.latencies.as_ref().map(|latencies| Arc::new(latencies.view()))
@@ -214,6 +226,7 @@ impl Stepper {
             SessionCommand::Advise(question) => self.advise(&question),
             SessionCommand::TryFix(index) => self.try_fix(index),
             SessionCommand::Debug(command) => self.debug(command),
+            SessionCommand::Stage(stage) => self.take_stage(&stage),
             // What is under way does not come here to be called off.
             SessionCommand::CallOff(_) => {}
             SessionCommand::Quit => return false,

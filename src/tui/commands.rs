@@ -19,11 +19,13 @@ mod advice;
 mod branches;
 mod debug;
 mod edits;
+mod lesson;
 mod live;
 mod moving;
 mod permit;
 mod why;
 
+pub use lesson::LessonDeed;
 pub use moving::LayoutDeed;
 
 /// What a command line asks for.
@@ -57,6 +59,8 @@ pub enum Deed {
     Theme(String),
     /// Changes the layout, or keeps it.
     Layout(LayoutDeed),
+    /// Does something with a lesson.
+    Lesson(LessonDeed),
     /// Says what a word means; of the selected thing, if none is named.
     Explain(Option<String>),
 }
@@ -322,6 +326,14 @@ pub const COMMANDS: &[CommandInfo] = &[
         "Say what a plugin, a point, a code, a queue or a field is",
         &[Word::Term],
         moving::explain,
+    ),
+    command("answer", "[ANSWER]", "In a lesson: answer the question, or go on", &[], lesson::answer),
+    command(
+        "lesson",
+        "[N|NAME|text|hint|tell|next|previous|again|list]",
+        "In a lesson: read it, or go to another one",
+        &[],
+        lesson::lesson,
     ),
     command("help", "", "Show the keys of the focused pane", &[], |_, _| Ok(Deed::Action(Action::OpenHelp))),
     command("quit", "", "Quit", &[], |_, _| Ok(Deed::Action(Action::Quit))),

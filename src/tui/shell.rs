@@ -33,6 +33,7 @@ mod advice;
 mod appearance;
 mod draw;
 mod known;
+mod lesson;
 mod live;
 mod moving;
 mod perform;
@@ -180,6 +181,7 @@ pub struct Shell {
     drawn: Drawn,
     standing: Option<Standing>,
     dragged: Option<Dragged>,
+    course: Option<lesson::OpenCourse>,
 }
 
 impl Shell {
@@ -213,6 +215,7 @@ impl Shell {
             drawn: Drawn::default(),
             standing: None,
             dragged: None,
+            course: None,
         };
         shell.follow_selection();
         shell
@@ -585,6 +588,7 @@ impl Shell {
             Ok(Deed::Open(subject)) => return self.open_details(subject),
             Ok(Deed::Theme(name)) => self.use_theme(&name),
             Ok(Deed::Layout(deed)) => return self.use_layout(deed),
+            Ok(Deed::Lesson(deed)) => return self.lesson(deed),
             Ok(Deed::Explain(word)) => self.explain(word),
             Err(text) if text.contains('\n') => {
                 self.overlays.push(Box::new(Message::new("not done".to_owned(), text)));

@@ -605,6 +605,7 @@ impl Live {
             | SessionCommand::Advise(_)
             | SessionCommand::TryFix(_)
             | SessionCommand::Debug(_)
+            | SessionCommand::Stage(_)
             | SessionCommand::Back(_)
             | SessionCommand::ToEnd
             | SessionCommand::ToElapsed(_)

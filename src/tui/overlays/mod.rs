@@ -29,6 +29,7 @@ pub mod finder;
 pub mod fixes;
 pub mod help;
 pub mod input;
+pub mod lesson;
 pub mod message;
 pub mod palette;
 pub mod which_key;
