@@ -20,6 +20,7 @@ use super::keymap::{Key, Keymap, Lookup};
 use super::layout::{Arrangement, Place, SavedLayout};
 use super::log_lines::LogLines;
 use super::overlays::branches::BranchesOverlay;
+use super::overlays::workloads::WorkloadsOverlay;
 use super::overlays::breaks::BreaksOverlay;
 use super::overlays::compare::CompareOverlay;
 use super::overlays::confirm::Confirm;
@@ -572,6 +573,7 @@ impl Shell {
             Ok(Deed::Theme(name)) => self.use_theme(&name),
             Ok(Deed::Layout(deed)) => return self.use_layout(deed),
             Ok(Deed::Explain(word)) => self.explain(word),
+            Ok(Deed::Workloads) => self.overlays.push(Box::new(WorkloadsOverlay::default())),
             Err(text) if text.contains('\n') => {
                 self.overlays.push(Box::new(Message::new("not done".to_owned(), text)));
             }

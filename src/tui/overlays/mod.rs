@@ -31,6 +31,7 @@ pub mod input;
 pub mod message;
 pub mod palette;
 pub mod which_key;
+pub mod workloads;
 
 /// What an overlay is told.
 #[derive(Clone, Copy)]
