@@ -30,7 +30,7 @@
 //! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
 //! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption; for people the trace of an attempt, the log of a pod, the view |
 //! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
-//! | [`driver`] | clocks, threads and I/O around the core: looks into the scheduler, how long plugins take, the sandbox with its in-memory API, recordings that are made and played, also under another configuration, records of other programs, the live cluster, metrics and endpoints of a scheduler that serves, history with checkpoints and branches, also of a live cluster, whose forks are sandboxes, breakpoints, the stepper, the session |
+//! | [`driver`] | clocks, threads and I/O around the core: looks into the scheduler, how long plugins take, the sandbox with its in-memory API and what lives in it, recordings that are made and played, also under another configuration, records of other programs, the live cluster, metrics and endpoints of a scheduler that serves, history with checkpoints and branches, also of a live cluster, whose forks are sandboxes, breakpoints, the stepper, the session |
 //! | [`explain`] | sentences and arithmetic made from traces and views |
 //! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal, consoles at a distance; films, pictures and reports of recordings |
 //! | [`cli`] | the command line, one file per subcommand |
@@ -69,6 +69,9 @@
 //! 14. What is done in the past of a live session, or in a fork of it, reaches neither the cluster nor the live scheduler:
 //!     `recordings::live_past::a_fork_is_a_paused_sandbox_with_its_own_cluster`,
 //!     `cluster::past::a_fork_of_a_live_cluster_is_edited_and_the_cluster_does_not_change`.
+//! 15. A cluster that lives goes the same way from equal seeds, and over again when it is taken back:
+//!     `world::properties::equal_seeds_make_equal_worlds_and_others_do_not`,
+//!     `world::properties::going_back_and_on_again_gives_the_same_world`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;
