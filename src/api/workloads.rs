@@ -377,8 +377,7 @@ impl Workload {
         let wrong = |path: &'static str, reason: String| Err(WorkloadProblem { path, reason });
         let negative = self.replicas().filter(|replicas| *replicas < 0);
         if let Some(replicas) = negative {
-            let path =
-                if self.kind() == WorkloadKind::Job { "spec.parallelism" } else { "spec.replicas" };
+            let path = if self.kind() == WorkloadKind::Job { "spec.parallelism" } else { "spec.replicas" };
             return wrong(path, format!("{replicas} is negative"));
         }
         let restart = self.template().spec.restart_policy();
@@ -539,11 +538,15 @@ impl Living {
                 path: "spec.max",
                 reason: format!("{} is less than min, which is {}", group.spec.max, group.spec.min),
             }),
-            Self::NodeGroup(group) if group.spec.template.status.allocatable.is_empty()
-                && group.spec.template.status.capacity.is_empty() =>
+            Self::NodeGroup(group)
+                if group.spec.template.status.allocatable.is_empty()
+                    && group.spec.template.status.capacity.is_empty() =>
             {
                 let path = "spec.template.status.allocatable";
-                Err(WorkloadProblem { path, reason: "it is missing: nodes of the group would be empty".to_owned() })
+                Err(WorkloadProblem {
+                    path,
+                    reason: "it is missing: nodes of the group would be empty".to_owned(),
+                })
             }
             Self::NodeGroup(_) => Ok(()),
         }

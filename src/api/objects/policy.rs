@@ -101,7 +101,11 @@ impl IntOrString {
         };
         let percent: i64 = text.strip_suffix('%')?.parse().ok()?;
         let hundredths = percent.checked_mul(i64::from(total))?;
-        let part = if rounds_up { hundredths.div_euclid(100) + i64::from(hundredths.rem_euclid(100) > 0) } else { hundredths.div_euclid(100) };
+        let part = if rounds_up {
+            hundredths.div_euclid(100) + i64::from(hundredths.rem_euclid(100) > 0)
+        } else {
+            hundredths.div_euclid(100)
+        };
         i32::try_from(part).ok()
     }
 }

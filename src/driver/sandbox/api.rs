@@ -14,6 +14,7 @@ use crate::api::objects::{Condition, Pod, PodCondition, PodGroup, PodStatus};
 use crate::api::{Duration, Kind, NamespacedName, Object, ObjectStore, Str, Time, Uid};
 
 use super::admission::{DEFAULT_GRACE_PERIOD, PriorityClasses, admit};
+use super::documents::Documents;
 use super::world::default_tolerations;
 use super::writes::keep_bindings;
 
@@ -156,10 +157,14 @@ pub struct SandboxApi {
     terminating: BTreeSet<(Time, NamespacedName)>,
     /// Whether controllers run, who take finalizers away in time.
     has_controllers: bool,
+    /// Whole objects, as far as any came in whole.
+    pub(super) documents: Documents,
     /// Whether kubelets run, who end pods themselves.
     has_kubelets: bool,
     /// Whether new pods get the tolerations that clusters give them for nodes that are lost.
     gives_tolerations: bool,
+    /// The namespaces that go when they are empty.
+    pub(super) ending_namespaces: BTreeSet<Str>,
 }
 
 impl SandboxApi {
@@ -251,7 +256,7 @@ impl SandboxApi {
 
     /// Whether something has changed since [`Self::take_events`] was last called.
     pub(super) const fn has_events(&self) -> bool {
-        !self.events.is_empty()
+        !self.events.is_empty() || self.documents.has_changes()
     }
 
     /// The changes since this was last asked, in their order.
@@ -349,11 +354,31 @@ impl SandboxApi {
             return Ok(());
         }
         let grace = grace_period(&pod);
-        if grace.is_zero() {
+        self.delete_pod_within(key, grace, now)
+    }
+
+    /// Deletes a pod that may take so long to end. A shorter time shortens a deletion that has begun.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn delete_pod_within(
+        &mut self,
+        key: &NamespacedName,
+        grace: Duration,
+        now: Time,
+    ) -> Result<(), ApiError> {
+        let pod = self.pod(key)?;
+        if pod.metadata.deletion_timestamp.is_some_and(|due| due <= now + grace) {
+            return Ok(());
+        }
+        if grace.is_zero() || !pod.is_assigned() {
             self.remove(Kind::Pod, key);
             return Ok(());
         }
         let due = now + grace;
+        if pod.is_terminating() {
+            self.terminating.retain(|(_, pod)| pod != key);
+        }
         self.terminating.insert((due, key.clone()));
         let mut pod = Arc::unwrap_or_clone(pod);
         pod.metadata.deletion_timestamp = Some(due);
@@ -490,6 +515,7 @@ impl SandboxApi {
             self.terminating.pop_first();
             self.remove(Kind::Pod, &key);
         }
+        self.end_namespaces();
     }
 
     pub(super) fn pod(&self, key: &NamespacedName) -> Result<Arc<Pod>, ApiError> {
@@ -517,6 +543,12 @@ impl SandboxApi {
         self.version + 1
     }
 
+    /// Takes the version for a write.
+    pub(super) const fn take_version(&mut self) -> u64 {
+        self.version += 1;
+        self.version
+    }
+
     /// Stores an object under a new version and tells of it.
     pub(super) fn write(&mut self, mut object: Object) {
         self.version += 1;
@@ -536,6 +568,7 @@ impl SandboxApi {
     /// Takes an object away and tells of it. False if it is not there.
     pub(super) fn remove(&mut self, kind: Kind, key: &NamespacedName) -> bool {
         let Some(object) = self.objects.remove(kind, key) else { return false };
+        self.documents.forget(kind, key);
         if kind == Kind::Pod && object.metadata().deletion_timestamp.is_some() {
             self.terminating.retain(|(_, pod)| pod != key);
         }

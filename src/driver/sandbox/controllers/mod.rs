@@ -146,7 +146,12 @@ impl Controllers {
     }
 
     /// Adds or changes workloads and node groups; with the first of them the cluster begins to live.
-    pub(super) fn apply_living(&mut self, api: &mut SandboxApi, now: Time, living: Vec<Living>) -> Vec<String> {
+    pub(super) fn apply_living(
+        &mut self,
+        api: &mut SandboxApi,
+        now: Time,
+        living: Vec<Living>,
+    ) -> Vec<String> {
         if self.world.is_none() {
             self.begin_to_live(api, now, WorldSettings::default());
         }

@@ -137,9 +137,9 @@ impl Autoscaler {
             let there = there + self.booting.values().filter(|of| *of == group.name()).count();
             let room = group.spec.max.saturating_sub(u32::try_from(there).unwrap_or(u32::MAX));
             let (n_pods, n_nodes) = helped(&base, group, &waiting, room);
-            let is_better = best.as_ref().is_none_or(|(pods, nodes, _)| {
-                n_pods > *pods || (n_pods == *pods && n_nodes < *nodes)
-            });
+            let is_better = best
+                .as_ref()
+                .is_none_or(|(pods, nodes, _)| n_pods > *pods || (n_pods == *pods && n_nodes < *nodes));
             if n_pods > 0 && is_better {
                 best = Some((n_pods, n_nodes, group.name().clone()));
             }
@@ -167,9 +167,7 @@ impl Autoscaler {
                     .pods
                     .values()
                     .filter(|pod| pod.spec.node_name == *node.name() && is_active(pod))
-                    .filter(|pod| {
-                        !pod.metadata.controller().is_some_and(|owner| owner.kind == "DaemonSet")
-                    })
+                    .filter(|pod| !pod.metadata.controller().is_some_and(|owner| owner.kind == "DaemonSet"))
                     .collect();
                 let is_movable = |pod: &&Arc<Pod>| pod.metadata.controller().is_some();
                 if !pods.iter().all(is_movable) || used(node, &pods) >= USED_MAX {
@@ -204,7 +202,8 @@ impl Autoscaler {
         if let Some((name, nodes, pods)) = plan.grow
             && let Some(group) = self.groups.get(&name).cloned()
         {
-            let for_pods = if pods == 1 { "1 pod needs it".to_owned() } else { format!("{pods} pods need such nodes") };
+            let for_pods =
+                if pods == 1 { "1 pod needs it".to_owned() } else { format!("{pods} pods need such nodes") };
             self.boot(wx, &group, nodes, &for_pods);
             self.look_soon(wx);
         }

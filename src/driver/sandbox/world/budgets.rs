@@ -78,7 +78,12 @@ pub(super) fn sync(wx: &mut Wx<'_>, workloads: &Workloads, key: &NamespacedName)
         Err(error) => {
             budget.status.disruptions_allowed = 0;
             let note = format!("Failed to calculate the number of expected pods: {error}");
-            wx.tell(NAME, Kind::PodDisruptionBudget.as_str(), key, Said::failed("CalculateExpectedPodCountFailed", note));
+            wx.tell(
+                NAME,
+                Kind::PodDisruptionBudget.as_str(),
+                key,
+                Said::failed("CalculateExpectedPodCountFailed", note),
+            );
         }
     }
     if budget.status != old.status {

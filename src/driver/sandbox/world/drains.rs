@@ -78,7 +78,12 @@ impl Drains {
         let is_cordoned = wx.api.objects().node(node).is_some_and(|node| node.spec.unschedulable);
         if !is_cordoned {
             self.nodes.remove(node);
-            return wx.tell(NAME, "Node", &key, Said::done("DrainEnded", "is not drained further: it is not cordoned"));
+            return wx.tell(
+                NAME,
+                "Node",
+                &key,
+                Said::done("DrainEnded", "is not drained further: it is not cordoned"),
+            );
         }
         let pods = evictable(wx, node);
         if pods.is_empty() {
@@ -92,7 +97,9 @@ impl Drains {
                     let said = Said::done("Evicted", format!("is evicted from {node}"));
                     wx.tell(NAME, "Pod", &pod_key, said);
                 }
-                Err(error) => wx.tell(NAME, "Pod", &pod_key, Said::failed("EvictionRefused", error.to_string())),
+                Err(error) => {
+                    wx.tell(NAME, "Pod", &pod_key, Said::failed("EvictionRefused", error.to_string()))
+                }
             }
             wx.due.insert(Item::Owner(pod_key));
         }

@@ -87,8 +87,10 @@ impl Images {
             }
             let said = annotation(pod, "image-size").and_then(|text| text.parse::<Quantity>().ok());
             let said = said.and_then(|size| u64::try_from(size.value()).ok());
-            let bytes = said.or_else(|| self.sizes.get(&full).copied()).unwrap_or_else(|| made_up_size(&full));
-            let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(wx.settings.pull_bytes_per_second.max(1));
+            let bytes =
+                said.or_else(|| self.sizes.get(&full).copied()).unwrap_or_else(|| made_up_size(&full));
+            let nanos =
+                u128::from(bytes) * 1_000_000_000 / u128::from(wx.settings.pull_bytes_per_second.max(1));
             let time = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
             let at = node.free_at.max(wx.now).saturating_add(time);
             node.free_at = at;
@@ -143,7 +145,11 @@ impl Images {
 /// With `:latest`, if it has neither tag nor digest.
 fn with_tag(image: &str) -> Str {
     let last = image.rsplit('/').next().unwrap_or(image);
-    if last.contains(':') || image.contains('@') { Str::from(image) } else { Str::from(format!("{image}:latest")) }
+    if last.contains(':') || image.contains('@') {
+        Str::from(image)
+    } else {
+        Str::from(format!("{image}:latest"))
+    }
 }
 
 /// As container runtimes call it.

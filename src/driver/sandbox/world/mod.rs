@@ -224,8 +224,11 @@ impl World {
                 self.due.insert(Item::Budget(object.key()));
             }
             Object::ReplicaSet(_) | Object::StatefulSet(_) if is_gone => {
-                let kind =
-                    if object.kind() == Kind::ReplicaSet { WorkloadKind::ReplicaSet } else { WorkloadKind::StatefulSet };
+                let kind = if object.kind() == Kind::ReplicaSet {
+                    WorkloadKind::ReplicaSet
+                } else {
+                    WorkloadKind::StatefulSet
+                };
                 self.due.insert(Item::Workload(kind, object.key()));
             }
             _ => {}

@@ -74,12 +74,16 @@ pub(super) fn sync_taints(wx: &mut Wx<'_>, name: &Str) {
         TaintEffect::NoExecute => matches!(&*taint.key, NOT_READY | UNREACHABLE),
         _ => false,
     };
-    let is_wanted = |taint: &Taint| {
-        wanted.iter().any(|(key, effect)| **key == *taint.key && *effect == taint.effect)
-    };
+    let is_wanted =
+        |taint: &Taint| wanted.iter().any(|(key, effect)| **key == *taint.key && *effect == taint.effect);
     let mut node = Node::clone(&old);
-    let taken: Vec<String> =
-        node.spec.taints.iter().filter(|taint| is_ours(taint) && !is_wanted(taint)).map(ToString::to_string).collect();
+    let taken: Vec<String> = node
+        .spec
+        .taints
+        .iter()
+        .filter(|taint| is_ours(taint) && !is_wanted(taint))
+        .map(ToString::to_string)
+        .collect();
     node.spec.taints.retain(|taint| !is_ours(taint) || is_wanted(taint));
     let mut given = Vec::new();
     for (key, effect) in wanted {
@@ -94,7 +98,9 @@ pub(super) fn sync_taints(wx: &mut Wx<'_>, name: &Str) {
     }
     wx.api.write(node.into());
     let key = NamespacedName::cluster(name.clone());
-    for (texts, reason, verb) in [(given, "Tainted", "is tainted"), (taken, "Untainted", "has lost the taint")] {
+    for (texts, reason, verb) in
+        [(given, "Tainted", "is tainted"), (taken, "Untainted", "has lost the taint")]
+    {
         if !texts.is_empty() {
             wx.tell(NAME, "Node", &key, Said::done(reason, format!("{verb} {}", texts.join(", "))));
         }
@@ -119,7 +125,12 @@ pub(super) fn is_silent(wx: &mut Wx<'_>, name: &Str) {
     }
     wx.api.write(node.into());
     let key = NamespacedName::cluster(name.clone());
-    wx.tell(NAME, "Node", &key, Said::failed("NodeNotReady", "its kubelet has stopped posting node status").again());
+    wx.tell(
+        NAME,
+        "Node",
+        &key,
+        Said::failed("NodeNotReady", "its kubelet has stopped posting node status").again(),
+    );
     for pod in wx.pods_on(name) {
         let mut lost = Pod::clone(&pod);
         set_condition(&mut lost, "Ready", false, "NodeNotReady", wx.now);
@@ -165,8 +176,9 @@ impl Evictions {
         let mut least: Option<i64> = None;
         for taint in node.spec.taints.iter().filter(|taint| taint.effect == TaintEffect::NoExecute) {
             let matching = pod.spec.tolerations.iter();
-            let mut matching =
-                matching.filter(|own| tolerates(own, &taint.key, &taint.value, &taint.effect, false)).peekable();
+            let mut matching = matching
+                .filter(|own| tolerates(own, &taint.key, &taint.value, &taint.effect, false))
+                .peekable();
             if matching.peek().is_none() {
                 self.cancel(wx, key);
                 return evict(wx, &pod, &node, 0);

@@ -58,7 +58,8 @@ pub enum WorldOrder {
 impl WorldOrder {
     /// What was done, for the list of branches.
     pub fn describe(&self) -> String {
-        let named = |kind: WorkloadKind, key: &NamespacedName| format!("{} {key}", kind.as_str().to_lowercase());
+        let named =
+            |kind: WorkloadKind, key: &NamespacedName| format!("{} {key}", kind.as_str().to_lowercase());
         match self {
             Self::Start(_) => "let the cluster live".to_owned(),
             Self::Switch { part, is_on } => format!("switched {part} {}", if *is_on { "on" } else { "off" }),
@@ -99,7 +100,9 @@ impl World {
         let Lent { mut wx, kubelets, workloads, drains, .. } = self.parts(api, now, journal);
         let wx = &mut wx;
         match order {
-            WorldOrder::Scale { kind, key, replicas } => workloads.scale(wx, &(*kind, key.clone()), *replicas),
+            WorldOrder::Scale { kind, key, replicas } => {
+                workloads.scale(wx, &(*kind, key.clone()), *replicas)
+            }
             WorldOrder::Restart { kind, key } => workloads.restart(wx, &(*kind, key.clone())),
             WorldOrder::Delete { kind, key } => workloads.delete(wx, &(*kind, key.clone())),
             WorldOrder::Drain { node, is_forced } => drains.begin(wx, node, *is_forced),

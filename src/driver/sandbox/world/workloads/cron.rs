@@ -9,8 +9,7 @@ use std::collections::BTreeSet;
 use crate::api::{Duration, Time};
 use crate::driver::sandbox::world::settings::parse_duration;
 
-const MONTHS: &[&str] =
-    &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: &[&str] = &["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 /// A schedule that names no day that comes, such as the 30th of February, has none in so many days.
 const DAYS_MAX: u32 = 366 * 5;
@@ -117,7 +116,8 @@ impl Fields {
 
     /// The first minute of a day from that one on.
     fn first_minute(&self, from: u64) -> Option<u64> {
-        let times = self.hours.iter().flat_map(|hour| self.minutes.iter().map(move |minute| hour * 60 + minute));
+        let times =
+            self.hours.iter().flat_map(|hour| self.minutes.iter().map(move |minute| hour * 60 + minute));
         times.map(u64::from).find(|minute| *minute >= from)
     }
 }
@@ -203,7 +203,17 @@ mod tests {
 
     #[test]
     fn what_is_no_schedule_is_said() {
-        for wrong in ["", "* * * *", "60 * * * *", "* * 0 * *", "*/0 * * * *", "a * * * *", "5-1 * * * *", "@often", "* * * * 7"] {
+        for wrong in [
+            "",
+            "* * * *",
+            "60 * * * *",
+            "* * 0 * *",
+            "*/0 * * * *",
+            "a * * * *",
+            "5-1 * * * *",
+            "@often",
+            "* * * * 7",
+        ] {
             assert!(Schedule::parse(wrong).is_err(), "{wrong}");
         }
         assert_eq!(Schedule::parse("0 0 30 2 *").unwrap().next(Time::from_secs(1_767_225_600)), None);

@@ -20,7 +20,11 @@ const MISSED_MAX: usize = 10_000;
 
 pub(super) fn note(item: &Managed, spec: &CronJobSpec) -> String {
     let last = item.last_schedule.map_or_else(|| "never".to_owned(), Time::to_rfc3339);
-    if spec.suspend { format!("{}; suspended", spec.schedule) } else { format!("{}; last {last}", spec.schedule) }
+    if spec.suspend {
+        format!("{}; suspended", spec.schedule)
+    } else {
+        format!("{}; last {last}", spec.schedule)
+    }
 }
 
 fn tell(wx: &mut Wx<'_>, item: &Managed, said: Said) {
@@ -33,10 +37,17 @@ pub(super) fn sync(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &
     clean_up(all, wx, spec, &jobs);
     let schedule = match Schedule::parse(&spec.schedule) {
         Ok(schedule) => schedule,
-        Err(error) => return tell(wx, item, Said::failed("UnparseableSchedule", format!("unparseable schedule: {error}"))),
+        Err(error) => {
+            return tell(
+                wx,
+                item,
+                Said::failed("UnparseableSchedule", format!("unparseable schedule: {error}")),
+            );
+        }
     };
     if !matches!(spec.time_zone.as_str(), "" | "UTC" | "Etc/UTC") {
-        let note = format!("its times are taken as UTC: there are no time zones here, such as {}", spec.time_zone);
+        let note =
+            format!("its times are taken as UTC: there are no time zones here, such as {}", spec.time_zone);
         tell(wx, item, Said::failed("UnknownTimeZone", note));
     }
     if spec.suspend {
@@ -61,12 +72,26 @@ pub(super) fn sync(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &
     all.edit(&key, |item| item.last_schedule = Some(at));
     let deadline = spec.starting_deadline_seconds.and_then(|seconds| u64::try_from(seconds).ok());
     if deadline.is_some_and(|seconds| at + Duration::from_secs(seconds) < wx.now) {
-        return tell(wx, item, Said::failed("MissSchedule", format!("Missed scheduled time to start a job: {}", at.to_rfc3339())));
+        return tell(
+            wx,
+            item,
+            Said::failed(
+                "MissSchedule",
+                format!("Missed scheduled time to start a job: {}", at.to_rfc3339()),
+            ),
+        );
     }
     let running: Vec<&Arc<Managed>> = jobs.iter().filter(|job| job.job.finished.is_none()).collect();
     match spec.concurrency_policy.as_str() {
         "Forbid" if !running.is_empty() => {
-            return tell(wx, item, Said::begun("JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid"));
+            return tell(
+                wx,
+                item,
+                Said::begun(
+                    "JobAlreadyActive",
+                    "Not starting job because prior execution is running and concurrency policy is Forbid",
+                ),
+            );
         }
         "Replace" => {
             for job in running {
@@ -96,11 +121,14 @@ pub(super) fn sync(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &
 
 /// Finished jobs beyond the limits go, the oldest first.
 fn clean_up(all: &mut Workloads, wx: &mut Wx<'_>, spec: &CronJobSpec, jobs: &[Arc<Managed>]) {
-    for (is_well, limit) in
-        [(true, spec.successful_jobs_history_limit.unwrap_or(3)), (false, spec.failed_jobs_history_limit.unwrap_or(1))]
-    {
-        let mut over: Vec<&Arc<Managed>> =
-            jobs.iter().filter(|job| job.job.finished.as_ref().is_some_and(|(_, well, _)| *well == is_well)).collect();
+    for (is_well, limit) in [
+        (true, spec.successful_jobs_history_limit.unwrap_or(3)),
+        (false, spec.failed_jobs_history_limit.unwrap_or(1)),
+    ] {
+        let mut over: Vec<&Arc<Managed>> = jobs
+            .iter()
+            .filter(|job| job.job.finished.as_ref().is_some_and(|(_, well, _)| *well == is_well))
+            .collect();
         over.sort_by_key(|job| (job.created(), job.workload.metadata.name.clone()));
         let surplus = over.len().saturating_sub(usize::try_from(limit).unwrap_or(0));
         for job in over.into_iter().take(surplus) {

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use super::super::alarms::Alarm;
 use super::{Managed, REVISION_HASH, Workloads, is_of_revision, replica_sets, templates};
+use crate::api::Str;
 use crate::api::node_selector::RequiredNodeAffinity;
 use crate::api::objects::{
     Affinity, IntOrString, Node, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod,
     TaintEffect, Toleration,
 };
 use crate::api::workloads::DaemonSetSpec;
-use crate::api::Str;
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::world::Wx;
 use crate::plugins::helper::taints::any_tolerates;
@@ -172,4 +172,3 @@ fn update(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &DaemonSet
         all.delete_pod(wx, item, &pod);
     }
 }
-

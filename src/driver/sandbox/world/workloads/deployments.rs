@@ -46,7 +46,9 @@ struct Sets {
 impl Sets {
     fn of(all: &Workloads, item: &Managed) -> Self {
         let mut sets = all.owned_by(WorkloadKind::ReplicaSet, item);
-        sets.sort_by(|a, b| (a.created(), &a.workload.metadata.name).cmp(&(b.created(), &b.workload.metadata.name)));
+        sets.sort_by(|a, b| {
+            (a.created(), &a.workload.metadata.name).cmp(&(b.created(), &b.workload.metadata.name))
+        });
         let at = sets.iter().position(|set| hash_of(set) == &*item.revision);
         let new = at.map(|at| sets.remove(at));
         Self { new, old: sets }
@@ -97,7 +99,8 @@ fn scale(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, set: &Managed, to
 
 pub(super) fn sync(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &DeploymentSpec) {
     let sets = Sets::of(all, item);
-    let is_scaled = sets.all().any(|set| set.replicas() > 0 && set.desired.is_some_and(|was| was != item.replicas()));
+    let is_scaled =
+        sets.all().any(|set| set.replicas() > 0 && set.desired.is_some_and(|was| was != item.replicas()));
     if spec.paused || is_scaled {
         return resize(all, wx, item, spec, &sets);
     }
@@ -111,7 +114,13 @@ pub(super) fn sync(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &
 }
 
 /// The new set, made if it is not there.
-fn new_set(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &DeploymentSpec, sets: &Sets) -> Option<Arc<Managed>> {
+fn new_set(
+    all: &mut Workloads,
+    wx: &mut Wx<'_>,
+    item: &Managed,
+    spec: &DeploymentSpec,
+    sets: &Sets,
+) -> Option<Arc<Managed>> {
     let latest = sets.old.iter().map(|set| revision_of(set)).max().unwrap_or(0);
     let hash = item.revision.clone();
     if let Some(new) = &sets.new {
@@ -141,12 +150,16 @@ fn new_set(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &Deployme
         ..ObjectMeta::default()
     };
     set_revision(&mut metadata, latest + 1);
-    let workload =
-        Workload { metadata, spec: WorkloadSpec::ReplicaSet(Box::new(own)), status: WorkloadStatus::default() };
+    let workload = Workload {
+        metadata,
+        spec: WorkloadSpec::ReplicaSet(Box::new(own)),
+        status: WorkloadStatus::default(),
+    };
     let key = (WorkloadKind::ReplicaSet, workload.key());
     if all.get(&key).is_some() {
         // Somebody else's; the next template will have another hash.
-        let said = Said::failed("ReplicaSetCreateError", format!("there is a replica set {name} of another owner"));
+        let said =
+            Said::failed("ReplicaSetCreateError", format!("there is a replica set {name} of another owner"));
         wx.tell(controller_name(WorkloadKind::Deployment), "Deployment", &item.workload.key(), said);
         return None;
     }
@@ -335,9 +348,12 @@ pub(super) fn take_over(
     let selector = deployment.selector();
     let mut sets: BTreeMap<Uid, (OwnerReference, Str, i32)> = BTreeMap::new();
     for pod in pods.iter().filter(|pod| pod.metadata.namespace == deployment.metadata.namespace) {
-        let Some(owner) = pod.metadata.controller().filter(|owner| owner.kind == "ReplicaSet") else { continue };
+        let Some(owner) = pod.metadata.controller().filter(|owner| owner.kind == "ReplicaSet") else {
+            continue;
+        };
         let hash = pod.metadata.labels.get(TEMPLATE_HASH);
-        let is_own = all.owner_of(owner).is_none() && selector.matches(&pod.metadata.labels) && super::is_active(pod);
+        let is_own =
+            all.owner_of(owner).is_none() && selector.matches(&pod.metadata.labels) && super::is_active(pod);
         if let (Some(hash), true) = (hash, is_own) {
             let entry = (owner.clone(), hash.clone(), 0);
             sets.entry(Uid::from(owner.uid.as_str())).or_insert(entry).2 += 1;
@@ -356,9 +372,15 @@ pub(super) fn take_over(
             ..ObjectMeta::default()
         };
         let is_newest = newest.as_ref() == Some(hash);
-        set_revision(&mut metadata, if is_newest { i64::try_from(sets.len()).unwrap_or(1) + 1 } else { number });
-        let workload =
-            Workload { metadata, spec: WorkloadSpec::ReplicaSet(Box::new(own)), status: WorkloadStatus::default() };
+        set_revision(
+            &mut metadata,
+            if is_newest { i64::try_from(sets.len()).unwrap_or(1) + 1 } else { number },
+        );
+        let workload = Workload {
+            metadata,
+            spec: WorkloadSpec::ReplicaSet(Box::new(own)),
+            status: WorkloadStatus::default(),
+        };
         if all.get(&(WorkloadKind::ReplicaSet, workload.key())).is_none() {
             all.add(wx, workload, Some(hash.clone()));
         }
@@ -376,7 +398,9 @@ pub(super) fn take_over(
             item.workload.metadata.controller().is_some_and(|own| *own.uid == *deployment.metadata.uid)
         })
         .collect();
-    let by_revision = own.iter().find(|set| revision.is_some() && set.workload.metadata.annotations.get(REVISION) == revision);
+    let by_revision = own
+        .iter()
+        .find(|set| revision.is_some() && set.workload.metadata.annotations.get(REVISION) == revision);
     by_revision.map(|set| Str::from(hash_of(set))).filter(|hash| !hash.is_empty())
 }
 

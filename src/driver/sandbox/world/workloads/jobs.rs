@@ -150,7 +150,8 @@ pub(super) fn sync(
     let pods = all.pods_of(wx.api, item.uid());
     let now = wx.now;
     // Pods that are being deleted by others have failed.
-    let lost: Vec<Uid> = pods.iter().filter(|pod| pod.is_terminating()).map(|pod| pod.uid().clone()).collect();
+    let lost: Vec<Uid> =
+        pods.iter().filter(|pod| pod.is_terminating()).map(|pod| pod.uid().clone()).collect();
     all.edit(&key, |item| {
         for uid in lost {
             if item.job.counted.insert(uid) && item.job.finished.is_none() {
@@ -241,7 +242,14 @@ fn failure(
     None
 }
 
-fn finish(all: &mut Workloads, wx: &mut Wx<'_>, key: &super::Key, active: &[Arc<Pod>], is_well: bool, reason: &'static str) {
+fn finish(
+    all: &mut Workloads,
+    wx: &mut Wx<'_>,
+    key: &super::Key,
+    active: &[Arc<Pod>],
+    is_well: bool,
+    reason: &'static str,
+) {
     let now = wx.now;
     all.edit(key, |item| item.job.finished = Some((now, is_well, Str::from(reason))));
     let Some(item) = all.get(key).cloned() else { return };
@@ -268,7 +276,14 @@ fn delete_all(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, pods: &[Arc<
     }
 }
 
-fn create(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &JobSpec, active: &[Arc<Pod>], count: usize) {
+fn create(
+    all: &mut Workloads,
+    wx: &mut Wx<'_>,
+    item: &Managed,
+    spec: &JobSpec,
+    active: &[Arc<Pod>],
+    count: usize,
+) {
     let is_indexed = spec.completion_mode == "Indexed";
     let taken: BTreeSet<i32> = active.iter().filter_map(|pod| index_of(pod)).collect();
     let total = if is_indexed { spec.completions.unwrap_or(0) } else { 0 };

@@ -133,8 +133,8 @@ impl Workloads {
         let namespace = &owner.workload.metadata.namespace;
         let first = (kind, NamespacedName::new(namespace.clone(), ""));
         let in_namespace = self.items.range(first..);
-        let in_namespace = in_namespace
-            .take_while(|((of_kind, key), _)| *of_kind == kind && key.namespace == *namespace);
+        let in_namespace =
+            in_namespace.take_while(|((of_kind, key), _)| *of_kind == kind && key.namespace == *namespace);
         let is_owned = |item: &&Arc<Managed>| {
             item.workload.metadata.controller().is_some_and(|own| *own.uid == **owner.uid())
         };
@@ -165,14 +165,22 @@ impl Workloads {
     ) -> Option<(Uid, i32)> {
         if let Some(item) = self.owner_of(owner).and_then(|key| self.items.get(key)) {
             let above = item.workload.metadata.controller().and_then(|above| self.owner_of(above));
-            let top = above.and_then(|key| self.items.get(key)).filter(|top| top.kind() == WorkloadKind::Deployment);
+            let top = above
+                .and_then(|key| self.items.get(key))
+                .filter(|top| top.kind() == WorkloadKind::Deployment);
             let top = top.unwrap_or(item);
             // As upstream: daemon sets and jobs have no scale.
-            return top.workload.replicas().filter(|_| top.kind() != WorkloadKind::Job).map(|scale| (top.uid().clone(), scale));
+            return top
+                .workload
+                .replicas()
+                .filter(|_| top.kind() != WorkloadKind::Job)
+                .map(|scale| (top.uid().clone(), scale));
         }
         let key = NamespacedName::new(namespace.clone(), owner.name.as_str());
         let controller = api.objects().replication_controllers.get(&key);
-        controller.filter(|known| *known.metadata.uid == *owner.uid).map(|known| (known.metadata.uid.clone(), 1))
+        controller
+            .filter(|known| *known.metadata.uid == *owner.uid)
+            .map(|known| (known.metadata.uid.clone(), 1))
     }
 
     /// A pod was reported.
@@ -307,7 +315,8 @@ impl Workloads {
     /// Takes pods that its selector matches and that nobody controls (`ControllerRefManager`).
     fn adopt_orphans(&mut self, wx: &mut Wx<'_>, key: &Key) {
         let Some(item) = self.items.get(key).cloned() else { return };
-        let is_direct = matches!(key.0, WorkloadKind::ReplicaSet | WorkloadKind::StatefulSet | WorkloadKind::DaemonSet);
+        let is_direct =
+            matches!(key.0, WorkloadKind::ReplicaSet | WorkloadKind::StatefulSet | WorkloadKind::DaemonSet);
         if !is_direct {
             return;
         }
@@ -315,7 +324,10 @@ impl Workloads {
         let orphans: Vec<Arc<Pod>> = in_namespace(wx, &key.1.namespace)
             .filter(|pod| pod.metadata.controller().is_none() && is_active(pod))
             .filter(|pod| selector.matches(&pod.metadata.labels))
-            .filter(|pod| key.0 != WorkloadKind::StatefulSet || stateful_sets::ordinal(&key.1.name, &pod.metadata.name).is_some())
+            .filter(|pod| {
+                key.0 != WorkloadKind::StatefulSet
+                    || stateful_sets::ordinal(&key.1.name, &pod.metadata.name).is_some()
+            })
             .cloned()
             .collect();
         for pod in orphans {
@@ -438,7 +450,11 @@ impl Workloads {
             return Err(format!("a {} is not rolled out", key.0));
         }
         let at = Str::from(wx.now.to_rfc3339_nanos());
-        workload.template_mut().metadata.annotations.insert(Str::from("kubectl.kubernetes.io/restartedAt"), at);
+        workload
+            .template_mut()
+            .metadata
+            .annotations
+            .insert(Str::from("kubectl.kubernetes.io/restartedAt"), at);
         self.change(wx, key, workload);
         Ok(format!("{}/{} restarted", key.0.as_str().to_lowercase(), key.1.name))
     }
@@ -519,7 +535,11 @@ impl Workloads {
             WorkloadRow {
                 kind: item.kind(),
                 key: item.workload.key(),
-                owner: item.workload.metadata.controller().map(|own| (own.kind.clone(), own.name.as_str().into())),
+                owner: item
+                    .workload
+                    .metadata
+                    .controller()
+                    .map(|own| (own.kind.clone(), own.name.as_str().into())),
                 desired,
                 current: count(pods.len()),
                 ready: count(pods.iter().filter(|pod| wx_ready(pod)).count()),
@@ -530,7 +550,9 @@ impl Workloads {
         };
         let mut rows: Vec<WorkloadRow> = self.items.values().map(row).collect();
         // Replica sets that a Deployment has left behind are of no interest.
-        rows.retain(|row| row.kind != WorkloadKind::ReplicaSet || row.desired > 0 || row.current > 0 || row.owner.is_none());
+        rows.retain(|row| {
+            row.kind != WorkloadKind::ReplicaSet || row.desired > 0 || row.current > 0 || row.owner.is_none()
+        });
         rows
     }
 
@@ -557,7 +579,12 @@ fn is_of_revision(item: &Managed, pod: &Pod) -> bool {
 /// The pods of a namespace.
 fn in_namespace<'a>(wx: &'a Wx<'_>, namespace: &'a Str) -> impl Iterator<Item = &'a Arc<Pod>> {
     let first = NamespacedName::new(namespace.clone(), "");
-    wx.api.objects().pods.range(first..).take_while(move |(key, _)| key.namespace == *namespace).map(|(_, pod)| pod)
+    wx.api
+        .objects()
+        .pods
+        .range(first..)
+        .take_while(move |(key, _)| key.namespace == *namespace)
+        .map(|(_, pod)| pod)
 }
 
 /// The name of a kind's controller, as its Events have it.
@@ -573,7 +600,11 @@ const fn controller_name(kind: WorkloadKind) -> &'static str {
 }
 
 /// A replica set with a template and a hash.
-fn replica_set_spec(spec: &crate::api::workloads::DeploymentSpec, hash: &Str, replicas: i32) -> ReplicaSetSpec {
+fn replica_set_spec(
+    spec: &crate::api::workloads::DeploymentSpec,
+    hash: &Str,
+    replicas: i32,
+) -> ReplicaSetSpec {
     let mut selector = spec.selector.clone().unwrap_or_default();
     selector.match_labels.insert(Str::from(TEMPLATE_HASH), hash.clone());
     let mut template = spec.template.clone();

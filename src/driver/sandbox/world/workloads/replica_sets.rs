@@ -84,7 +84,9 @@ pub(super) fn sort_for_deletion(
     };
     let cost = |pod: &Pod| {
         let cost = pod.metadata.annotations.get(DELETION_COST).map(AsRef::as_ref);
-        cost.or_else(|| annotation(pod, "deletion-cost")).and_then(|cost| cost.parse::<i32>().ok()).unwrap_or(0)
+        cost.or_else(|| annotation(pod, "deletion-cost"))
+            .and_then(|cost| cost.parse::<i32>().ok())
+            .unwrap_or(0)
     };
     let rank = |pod: &Pod| per_node.get(&pod.spec.node_name).copied().unwrap_or(0);
     pods.sort_by_cached_key(|pod| {

@@ -103,7 +103,8 @@ fn create(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &StatefulS
         create_claim(wx, item, template, &claim_name);
         let volume = template.metadata.name.to_string();
         pod.spec.volumes.retain(|known| known.get("name").and_then(|name| name.as_str()) != Some(&volume));
-        let volume = serde_json::json!({"name": volume, "persistentVolumeClaim": {"claimName": &*claim_name}});
+        let volume =
+            serde_json::json!({"name": volume, "persistentVolumeClaim": {"claimName": &*claim_name}});
         if let serde_json::Value::Object(fields) = volume {
             pod.spec.volumes.push(fields.into_iter().collect());
         }

@@ -35,9 +35,8 @@ pub(super) fn revision(workload: &Workload) -> Str {
 
 fn hash(template: &PodTemplate) -> String {
     let text = serde_json::to_string(template).unwrap_or_default();
-    let mut number = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
+    let mut number =
+        text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     let mut name = String::new();
     let base = u32::try_from(ALPHABET.len()).unwrap_or(27);
     while number > 0 {
