@@ -15,3 +15,4 @@ mod support;
 mod terminal;
 mod tidy;
 mod tui;
+mod world;

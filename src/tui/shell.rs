@@ -20,6 +20,7 @@ use super::commands::{self, CommandCx, Deed};
 use super::keymap::{Key, Keymap, Lookup};
 use super::layout::{Arrangement, Place, SavedLayout};
 use super::log_lines::LogLines;
+use super::overlays::workloads::WorkloadsOverlay;
 use super::overlays::compare::CompareOverlay;
 use super::overlays::confirm::Confirm;
 use super::overlays::message::Message;
@@ -590,6 +591,7 @@ impl Shell {
             Ok(Deed::Layout(deed)) => return self.use_layout(deed),
             Ok(Deed::Lesson(deed)) => return self.lesson(deed),
             Ok(Deed::Explain(word)) => self.explain(word),
+            Ok(Deed::Workloads) => self.overlays.push(Box::new(WorkloadsOverlay::default())),
             Err(text) if text.contains('\n') => {
                 self.overlays.push(Box::new(Message::new("not done".to_owned(), text)));
             }

@@ -33,6 +33,7 @@ pub mod lesson;
 pub mod message;
 pub mod palette;
 pub mod which_key;
+pub mod workloads;
 
 /// What an overlay is told.
 #[derive(Clone, Copy)]
