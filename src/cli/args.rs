@@ -1,5 +1,6 @@
 //! Subcommands and flags.
 
+use super::serve_api::ServeApiArgs;
 use super::serve_args::{AttachArgs, ServeArgs};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -87,6 +88,9 @@ pub struct SandboxArgs {
     /// Whether it is recorded.
     #[command(flatten)]
     pub record: RecordArgs,
+    /// Whether it is served as a Kubernetes API.
+    #[command(flatten)]
+    pub api: ServeApiArgs,
     /// How the console looks.
     #[command(flatten)]
     pub console: ConsoleArgs,

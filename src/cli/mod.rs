@@ -21,6 +21,7 @@ mod replay;
 mod run;
 mod sandbox;
 mod serve;
+mod serve_api;
 mod serve_args;
 mod settings;
 mod setup;
@@ -73,6 +74,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command).exit());
     let code = match cli.command {
         None => sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console)?,
+        Some(Command::Sandbox(sandbox)) if sandbox.api.is_wanted() => serve_api::run(&sandbox)?,
         Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.record, &sandbox.console)?,
         Some(Command::Live(live)) => live::run(&live)?,
         Some(Command::Serve(serve)) => serve::run(&serve)?,

@@ -75,7 +75,18 @@ impl Recording {
 
 /// Builds the sandbox that the arguments describe; the embedded sample without any.
 pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> anyhow::Result<Setup> {
-    let configuration = read_configuration(args)?;
+    build_prepared(args, record, purpose, START, |_, _| {})
+}
+
+/// The same, beginning at another time, with a configuration and a cluster to which something is done first.
+pub(super) fn build_prepared(
+    args: &InputArgs,
+    record: &RecordArgs,
+    purpose: Purpose,
+    start: Time,
+    prepare: impl FnOnce(&mut SchedulerConfig, &mut SandboxApi),
+) -> anyhow::Result<Setup> {
+    let mut configuration = read_configuration(args)?;
     let (sources, name) = if args.filenames.is_empty() {
         (vec![sample::source()], Str::from("sample"))
     } else {
@@ -87,11 +98,12 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         bail!("there is no object in {}", names.join(", "));
     }
-    let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
+    let (mut api, report) = SandboxApi::from_manifests(loaded, &sources, start)?;
+    prepare(&mut configuration, &mut api);
     let mut notes = report.notes();
     notes.extend(configuration_notes(&configuration));
     let options = options(&configuration, args.seed, purpose);
-    let header = Header::new(&configuration, &options, START, &name);
+    let header = Header::new(&configuration, &options, start, &name);
     let (recorder, tap) = start_recording(record, &header, purpose)?.unzip();
     let (tap, desk) = match (purpose, header) {
         (Purpose::Console, Ok(header)) => {
@@ -101,7 +113,7 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
         (Purpose::Console | Purpose::Result, _) => (tap, None),
     };
     let controllers = controllers(args)?;
-    let mut simulator = simulator(&configuration, options, api, START, tap)?;
+    let mut simulator = simulator(&configuration, options, api, start, tap)?;
     if let Some(controllers) = controllers {
         simulator = simulator.with_controllers(controllers);
     }

@@ -1,5 +1,6 @@
 //! What stands between the core and the world: clocks, threads and I/O.
 
+pub mod api_server;
 mod batch_queue;
 pub mod branches;
 pub mod breakpoints;

@@ -8,6 +8,7 @@ use crate::api::{Duration, Kind, NamespacedName, Time};
 use crate::framework::meter::Meter;
 use crate::scheduler::pod_group_trace::GroupStep;
 
+use super::api_server::publish::Publisher;
 use super::branches::{BranchComparison, BranchView};
 use super::breakpoints::list::Stop;
 use super::breakpoints::look::{Before, place_in};
@@ -53,6 +54,8 @@ pub struct Stepper {
     inspector: Inspector,
     /// Who measures, if anybody does.
     latencies: Option<Arc<Latencies>>,
+    /// Present while the sandbox is served as an API.
+    pub(super) served: Option<Publisher>,
 }
 
 impl Stepper {
@@ -94,6 +97,7 @@ impl Stepper {
             comparison: None,
             inspector: Inspector::default(),
             latencies: None,
+            served: None,
         };
         stepper.tell_how_it_ends();
         stepper.tell_marks();
@@ -158,8 +162,13 @@ impl Stepper {
 
     /// Does a command. False if the session is to end.
     pub fn command(&mut self, command: SessionCommand) -> bool {
-        let is_about_the_view =
-            matches!(command, SessionCommand::SetSpeed(_) | SessionCommand::Faster | SessionCommand::Slower);
+        let is_about_the_view = matches!(
+            command,
+            SessionCommand::SetSpeed(_)
+                | SessionCommand::Faster
+                | SessionCommand::Slower
+                | SessionCommand::Request(_)
+        );
         if !is_about_the_view {
             self.breaks.run_to(None);
         }
@@ -195,6 +204,10 @@ impl Stepper {
             SessionCommand::Inspect(question) => self.inspector.ask(question),
             SessionCommand::Compare(a, b) => self.compare(a, b),
             SessionCommand::Debug(command) => self.debug(command),
+            SessionCommand::Request(ticket) => {
+                self.answer_client(&ticket);
+                return true;
+            }
             SessionCommand::Quit => return false,
         }
         self.tell_marks();

@@ -89,6 +89,23 @@ pub fn server_config(options: &CertOptions) -> Result<ServerConfig, CertError> {
         },
         _ => return Err(CertError::HalfAPair),
     };
+    configured(certs, key)
+}
+
+/// How connections are taken with a certificate that is made now, and that certificate, in PEM.
+///
+/// # Errors
+/// The certificate cannot be made.
+pub fn self_signed() -> Result<(ServerConfig, String), CertError> {
+    let (cert, key) = make_pair()?;
+    let (certs, key) = parse_pair(cert.as_bytes(), key.as_bytes())?;
+    Ok((configured(certs, key)?, cert))
+}
+
+fn configured(
+    certs: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<ServerConfig, CertError> {
     let unusable = |error: Error| CertError::Unusable(error.to_string());
     let mut config = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
