@@ -30,7 +30,7 @@
 //! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
 //! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption; for people the trace of an attempt, the log of a pod, the view |
 //! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
-//! | [`driver`] | clocks, threads and I/O around the core: looks into the scheduler, how long plugins take, the sandbox with its in-memory API, recordings that are made and played, also under another configuration, records of other programs, the live cluster, metrics and endpoints of a scheduler that serves, history with checkpoints and branches, also of a live cluster, whose forks are sandboxes, breakpoints, the stepper, the session |
+//! | [`driver`] | clocks, threads and I/O around the core: looks into the scheduler, how long plugins take, the sandbox with its in-memory API, which is served to kubectl and other clients, recordings that are made and played, also under another configuration, records of other programs, the live cluster, metrics and endpoints of a scheduler that serves, history with checkpoints and branches, also of a live cluster, whose forks are sandboxes, breakpoints, the stepper, the session |
 //! | [`explain`] | sentences and arithmetic made from traces and views |
 //! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal, consoles at a distance; films, pictures and reports of recordings |
 //! | [`cli`] | the command line, one file per subcommand |
@@ -69,6 +69,9 @@
 //! 14. What is done in the past of a live session, or in a fork of it, reaches neither the cluster nor the live scheduler:
 //!     `recordings::live_past::a_fork_is_a_paused_sandbox_with_its_own_cluster`,
 //!     `cluster::past::a_fork_of_a_live_cluster_is_edited_and_the_cluster_does_not_change`.
+//! 15. What clients write into a sandbox that is served is an operation of its session; who has seen what is taken back
+//!     lists anew, and no resource version stands for two states:
+//!     `api_server::past::who_watches_a_sandbox_that_is_taken_back_lists_anew`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;

@@ -23,3 +23,5 @@ mod rbac;
 mod safety;
 mod serve;
 mod twins;
+
+pub use harness::{built, is_skipped};
