@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::args::{OutputFormat, RunArgs};
 use super::setup::{self, Purpose, Recording};
-use super::{exit, tell};
+use super::{Main, exit, tell};
 use crate::api::hidden::is_hidden;
 use crate::driver::runner::{PodState, RunSummary, run_to_rest};
 use crate::tui::widgets::text;
@@ -16,8 +16,8 @@ use crate::tui::widgets::text;
 const SCHEMA: &str = "schedscope.dev/run/v1";
 
 /// Runs and prints. The answer is the exit code.
-pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let mut setup = setup::build(&args.input, &args.record, Purpose::Result)?;
+pub(super) fn run(args: &RunArgs, program: &Main) -> anyhow::Result<u8> {
+    let mut setup = setup::build(&args.input, &args.record, Purpose::Result, program)?;
     for line in &setup.notes {
         tell(line);
     }
@@ -143,12 +143,22 @@ fn json(summary: &RunSummary) -> anyhow::Result<String> {
         attempts: summary.cycles,
         simulated_milliseconds: summary.simulated_ms,
     };
+    json_text(&report)
+}
+
+/// JSON as it is printed: with line breaks on a terminal, in one line elsewhere.
+pub(super) fn json_text(report: &impl Serialize) -> anyhow::Result<String> {
     let text = if stdout().is_terminal() {
-        serde_json::to_string_pretty(&report)?
+        serde_json::to_string_pretty(report)?
     } else {
-        serde_json::to_string(&report)?
+        serde_json::to_string(report)?
     };
     Ok(visible_json(&text) + "\n")
+}
+
+/// Lines as a terminal may have them.
+pub(super) fn visible_lines(text: &str) -> String {
+    text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
 /// The same JSON with escapes for what a terminal would act on and serde_json leaves as it is.

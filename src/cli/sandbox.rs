@@ -4,15 +4,20 @@ use anyhow::Context as _;
 
 use super::args::{ConsoleArgs, InputArgs, RecordArgs};
 use super::setup::{self, Purpose, Recording};
-use super::{console, exit};
+use super::{Main, console, exit};
 use crate::driver::session::spawn_sandbox;
 use crate::tui::{self, ExitReason};
 
 /// Opens the console. The answer is the exit code.
-pub(super) fn run(input: &InputArgs, record: &RecordArgs, console: &ConsoleArgs) -> anyhow::Result<u8> {
+pub(super) fn run(
+    input: &InputArgs,
+    record: &RecordArgs,
+    console: &ConsoleArgs,
+    program: &Main,
+) -> anyhow::Result<u8> {
     // Everything that can be wrong is found before the terminal is touched.
     let options = console::options(console)?;
-    let setup = setup::build(input, record, Purpose::Console)?;
+    let setup = setup::build(input, record, Purpose::Console, program)?;
     tui::check(options.is_plain).map_err(|error| console::explain(&error))?;
     console::start_log(console, &options.log)?;
     for line in &setup.notes {

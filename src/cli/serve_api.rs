@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::args::SandboxArgs;
 use super::run::print;
 use super::setup::{self, Purpose, Recording};
-use super::{console, exit, tell};
+use super::{Main, console, exit, tell};
 use crate::api::objects::{Namespace, ObjectMeta, PriorityClass};
 use crate::api::{Object, Str, Time};
 use crate::config::SchedulerConfig;
@@ -67,7 +67,7 @@ impl ServeApiArgs {
 }
 
 /// Serves, until the console is left or a signal comes. The answer is the exit code.
-pub(super) fn run(args: &SandboxArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
     let Some(address) = args.api.serve_api else { bail!("--serve-api is not given") };
     // Everything that can be wrong is found before the terminal is touched.
     let options = if args.api.no_console { None } else { Some(console::options(&args.console)?) };
@@ -79,9 +79,10 @@ pub(super) fn run(args: &SandboxArgs) -> anyhow::Result<u8> {
     let now = now();
     let has_scheduler = !args.api.no_scheduler;
     let purpose = Purpose::Console;
-    let setup = setup::build_prepared(&args.input, &args.record, purpose, now, |configuration, api| {
-        prepare(configuration, api, has_scheduler, now);
-    })?;
+    let setup =
+        setup::build_prepared(&args.input, &args.record, purpose, program, now, |configuration, api| {
+            prepare(configuration, api, has_scheduler, now);
+        })?;
     if let Some(options) = &options {
         tui::check(options.is_plain).map_err(|error| console::explain(&error))?;
         console::start_log(&args.console, &options.log)?;

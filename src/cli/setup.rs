@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 
 use super::args::{InputArgs, RecordArgs};
-use super::{config, input, tell};
+use super::world::Life;
+use super::{Main, config, input, tell};
 use crate::api::manifest::load;
 use crate::api::time::human_duration;
 use crate::api::{Duration, Str, Time};
@@ -17,10 +18,9 @@ use crate::driver::recorder::{Recorder, RecorderOptions, RecordingTap};
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Controllers;
 use crate::driver::sandbox::controllers::device_drivers::DeviceDrivers;
-use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
+use crate::driver::sandbox::world::Part;
 use crate::framework::runtime::build_profiles;
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::{Compression, Header, HeaderError, Slim};
 use crate::scheduler::SchedulerOptions;
 
@@ -74,8 +74,13 @@ impl Recording {
 }
 
 /// Builds the sandbox that the arguments describe; the embedded sample without any.
-pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> anyhow::Result<Setup> {
-    build_prepared(args, record, purpose, START, |_, _| {})
+pub(super) fn build(
+    args: &InputArgs,
+    record: &RecordArgs,
+    purpose: Purpose,
+    program: &Main,
+) -> anyhow::Result<Setup> {
+    build_prepared(args, record, purpose, program, START, |_, _| {})
 }
 
 /// The same, beginning at another time, with a configuration and a cluster to which something is done first.
@@ -83,37 +88,50 @@ pub(super) fn build_prepared(
     args: &InputArgs,
     record: &RecordArgs,
     purpose: Purpose,
+    program: &Main,
     start: Time,
     prepare: impl FnOnce(&mut SchedulerConfig, &mut SandboxApi),
 ) -> anyhow::Result<Setup> {
-    let mut configuration = read_configuration(args)?;
+    let mut configuration = read_configuration(args, program)?;
     let (sources, name) = if args.filenames.is_empty() {
-        (vec![sample::source()], Str::from("sample"))
+        (vec![args.world.source()], Str::from("sample"))
     } else {
         (input::read_sources(&args.filenames)?, source_name(&args.filenames))
     };
-    let loaded = load(&sources)?;
+    let mut loaded = load(&sources)?;
     if loaded.report.documents == 0 {
         // Most likely the program that should have written it has failed.
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         bail!("there is no object in {}", names.join(", "));
     }
+    let life = if args.no_controllers { None } else { args.world.life(&mut loaded, purpose)? };
     let (mut api, report) = SandboxApi::from_manifests(loaded, &sources, start)?;
+    if life.as_ref().is_some_and(|life| life.settings.has(Part::Nodes)) {
+        api.begin_to_live();
+    }
     prepare(&mut configuration, &mut api);
     let mut notes = report.notes();
     notes.extend(configuration_notes(&configuration));
     let options = options(&configuration, args.seed, purpose);
     let header = Header::new(&configuration, &options, start, &name);
-    let (recorder, tap) = start_recording(record, &header, purpose)?.unzip();
+    let (recorder, tap) = start_recording(record, &header, purpose, program)?.unzip();
     let (tap, desk) = match (purpose, header) {
         (Purpose::Console, Ok(header)) => {
             let tap = tap.map_or_else(RecordingTap::in_memory, RecordingTap::with_memory);
-            (Some(tap), Some(Desk::new(header, slim(record), record.file.as_deref()).nameless(record.redact)))
+            (
+                Some(tap),
+                Some(
+                    Desk::new(header, slim(record, program), record.file.as_deref()).nameless(record.redact),
+                ),
+            )
         }
         (Purpose::Console | Purpose::Result, _) => (tap, None),
     };
-    let controllers = controllers(args)?;
-    let mut simulator = simulator(&configuration, options, api, start, tap)?;
+    let controllers = controllers(args)?.map(|controllers| match life {
+        Some(Life { settings, living }) => controllers.with_world(settings, living),
+        None => controllers,
+    });
+    let mut simulator = simulator(&configuration, options, api, start, tap, program)?;
     if let Some(controllers) = controllers {
         simulator = simulator.with_controllers(controllers);
     }
@@ -127,15 +145,14 @@ pub(super) fn options(configuration: &SchedulerConfig, seed: u64, purpose: Purpo
 }
 
 /// The configuration that the arguments name, for the plugins that are there.
-fn read_configuration(args: &InputArgs) -> anyhow::Result<SchedulerConfig> {
+fn read_configuration(args: &InputArgs, program: &Main) -> anyhow::Result<SchedulerConfig> {
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
     if args.config.as_ref().is_some_and(is_stdin) && args.filenames.iter().any(is_stdin) {
         bail!("--config and --filename cannot both be read from standard input");
     }
     let mut configuration =
-        config::load(args.config.as_deref(), &args.gates.list)?.map_err(anyhow::Error::msg)?;
-    let registry = in_tree_registry();
-    configuration.leave_out_unbuilt(&|name| registry.contains(name));
+        config::load(args.config.as_deref(), &args.gates.list, program)?.map_err(anyhow::Error::msg)?;
+    configuration.leave_out_unbuilt(&|name| program.registry().contains(name));
     Ok(configuration)
 }
 
@@ -169,14 +186,15 @@ pub(super) fn start_recording(
     args: &RecordArgs,
     header: &Result<Header, HeaderError>,
     purpose: Purpose,
+    program: &Main,
 ) -> anyhow::Result<Option<(Recording, RecordingTap)>> {
     let Some(file) = &args.file else { return Ok(None) };
     let header = header.as_ref().map_err(|error| anyhow::anyhow!("recording: {error}"))?;
     let recorder_options = RecorderOptions {
         compression: Compression::of_name(&file.to_string_lossy()),
-        slim: slim(args),
+        slim: slim(args, program),
         ends_program_on_signal: purpose == Purpose::Result,
-        redact_with: args.redact.then(in_tree_registry),
+        redact_with: args.redact.then(|| program.registry().clone()),
         ..RecorderOptions::default()
     };
     let (recorder, tap) = Recorder::create(file, header, recorder_options)?;
@@ -184,8 +202,9 @@ pub(super) fn start_recording(
 }
 
 /// What is kept of objects.
-pub(super) fn slim(args: &RecordArgs) -> Slim {
-    Slim { kept_annotations: args.annotations.iter().cloned().collect() }
+pub(super) fn slim(args: &RecordArgs, program: &Main) -> Slim {
+    let read = program.registry().annotations().map(str::to_owned);
+    Slim { kept_annotations: args.annotations.iter().cloned().chain(read).collect() }
 }
 
 pub(super) fn simulator(
@@ -194,8 +213,9 @@ pub(super) fn simulator(
     api: SandboxApi,
     start: Time,
     recording: Option<RecordingTap>,
+    program: &Main,
 ) -> anyhow::Result<Simulator> {
-    let profiles = build_profiles(&configuration.profiles, &in_tree_registry(), &configuration.gates)
+    let profiles = build_profiles(&configuration.profiles, program.registry(), &configuration.gates)
         .context("building the profiles")?
         .into_values()
         .collect();

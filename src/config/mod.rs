@@ -7,7 +7,7 @@
 mod complaint;
 mod decode;
 pub mod default_plugins;
-mod document;
+pub(crate) mod document;
 mod effective;
 mod expansion;
 mod extenders;

@@ -1,10 +1,15 @@
 //! Schedules a sandbox until nothing moves, without a screen: what `schedscope run` does.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::api::{NamespacedName, Str, Uid};
+use crate::api::objects::Pod;
+use crate::api::{Duration, NamespacedName, Str, Uid};
 
+use super::history::Machine as _;
 use super::sandbox::controllers::Journal;
+use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
+use super::sandbox::scenario::Scenario;
 use super::sandbox::simulator::Simulator;
 
 /// How one pod ended.
@@ -20,6 +25,10 @@ pub struct PodResult {
     pub message: String,
     /// The node that it is nominated to.
     pub nominated_node: Option<Str>,
+    /// Its priority.
+    pub priority: i32,
+    /// The uid of its controller, or what stands for it.
+    pub owner: Option<Str>,
 }
 
 /// What became of a pod.
@@ -71,32 +80,77 @@ pub struct RunSummary {
 /// Makes attempts and moves time until nothing moves: no pod is on its way in or out, and since the last bind or
 /// departure every pod that can be tried has had two chances more.
 pub fn run_to_rest(simulator: &mut Simulator) -> RunSummary {
+    run_and_see(simulator, Duration::ZERO, &mut |_, _| true)
+}
+
+/// The same with so much simulated time for each attempt. `see` is shown the sandbox after each operation.
+pub fn run_and_see(
+    simulator: &mut Simulator,
+    attempt: Duration,
+    see: &mut dyn FnMut(&Simulator, &SimulatorOp) -> bool,
+) -> RunSummary {
     let before = simulator.api().objects().pods.clone();
+    run_watched(simulator, attempt, see);
+    summary(simulator, &before)
+}
+
+/// Makes attempts and moves time until nothing moves. `see` is shown the sandbox after each operation, and ends the run by
+/// answering false. Whether it came to its end.
+pub fn run_watched(
+    simulator: &mut Simulator,
+    attempt: Duration,
+    see: &mut dyn FnMut(&Simulator, &SimulatorOp) -> bool,
+) -> bool {
     let mut last = Movement::of(simulator);
     let mut n_idle = 0;
+    let mut goes_on = true;
+    let mut apply = |simulator: &mut Simulator, op: SimulatorOp| {
+        let said = simulator.apply(&op, None).said;
+        goes_on = goes_on && see(simulator, &op);
+        goes_on && said == SimulatorSaid::Moved(true)
+    };
     loop {
-        let has_tried = simulator.step_cycle();
+        let can_try = simulator.can_step();
+        let has_tried = can_try && apply(simulator, SimulatorOp::StepCycle);
+        if can_try && !has_tried {
+            return false;
+        }
+        let is_told_by_scenario = simulator.scenario().is_some_and(Scenario::is_moving);
         let now = Movement::of(simulator);
-        if now != last {
+        if now != last || is_told_by_scenario {
             last = now;
             n_idle = 0;
         } else if has_tried {
             n_idle += 1;
         }
         if n_idle > 2 * simulator.scheduler().n_pending() + 2 {
-            break;
+            return true;
         }
-        if has_tried {
-            continue;
+        let to = if has_tried {
+            if attempt.is_zero() && !is_told_by_scenario {
+                continue;
+            }
+            simulator.now() + attempt
+        } else {
+            // The flush of pods that waited too long changes nothing by itself, so it is not waited for.
+            if simulator.is_at_rest() {
+                return true;
+            }
+            let Some((at, _)) = simulator.next_timeout() else { return true };
+            at
+        };
+        while simulator.next_timeout().is_some_and(|(at, _)| at <= to) {
+            if !apply(simulator, SimulatorOp::NextTimeout) {
+                return false;
+            }
         }
-        // The flush of pods that waited too long changes nothing by itself, so it is not waited for.
-        if simulator.is_at_rest() {
-            break;
+        if to > simulator.now() && !apply(simulator, SimulatorOp::TimeTo(to)) {
+            return false;
         }
-        let Some((at, _)) = simulator.next_timeout() else { break };
-        simulator.advance_to(at, |_| true);
     }
+}
 
+fn summary(simulator: &Simulator, before: &BTreeMap<NamespacedName, Arc<Pod>>) -> RunSummary {
     let waited: BTreeMap<&NamespacedName, &Uid> = before
         .iter()
         .filter(|(_, pod)| !pod.is_assigned() && !pod.is_terminal())
@@ -119,7 +173,8 @@ pub fn run_to_rest(simulator: &mut Simulator) -> RunSummary {
     }
 }
 
-fn pod_result(simulator: &Simulator, key: &NamespacedName, uid: &Uid) -> PodResult {
+/// How a pod stands now.
+pub(super) fn pod_result(simulator: &Simulator, key: &NamespacedName, uid: &Uid) -> PodResult {
     let scheduler = simulator.scheduler();
     let pod = simulator.api().objects().pods.get(key).filter(|pod| pod.uid() == uid);
     let Some(pod) = pod else {
@@ -129,6 +184,8 @@ fn pod_result(simulator: &Simulator, key: &NamespacedName, uid: &Uid) -> PodResu
             state: PodState::Gone,
             message: "deleted".to_owned(),
             nominated_node: None,
+            priority: 0,
+            owner: None,
         };
     };
     let node = Some(&pod.spec.node_name).filter(|name| !name.is_empty()).cloned();
@@ -145,7 +202,11 @@ fn pod_result(simulator: &Simulator, key: &NamespacedName, uid: &Uid) -> PodResu
         (PodState::Pending, scheduler.last_message(uid).map(ToString::to_string).unwrap_or_default())
     };
     let nominated_node = Some(&pod.status.nominated_node_name).filter(|name| !name.is_empty()).cloned();
-    PodResult { pod: key.clone(), node, state, message, nominated_node }
+    let owner = pod.metadata.controller().map(|owner| match owner.uid.as_str() {
+        "" => Str::from(format!("{}/{}/{}", owner.kind, key.namespace, owner.name)),
+        uid => Str::from(uid),
+    });
+    PodResult { pod: key.clone(), node, state, message, nominated_node, priority: pod.priority(), owner }
 }
 
 /// What counts as movement.

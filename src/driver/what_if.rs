@@ -333,10 +333,11 @@ impl Run {
 
 /// A sink that can be read afterwards.
 #[derive(Clone, Debug, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
+pub struct Memory(Arc<Mutex<Vec<u8>>>);
 
 impl Memory {
-    fn take(&self) -> Vec<u8> {
+    /// What was written.
+    pub fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

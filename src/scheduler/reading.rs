@@ -76,26 +76,49 @@ impl Scheduler {
     ///
     /// Costs a copy of the scheduler, which shares all objects, and every plugin for every node.
     pub fn read(&self, pod: &Arc<Pod>, node: Option<&Str>) -> Option<PodReading> {
+        self.read_as(pod, node, false, &mut |_, _| true)
+    }
+
+    /// The same of all nodes, with what PostFilter plugins come to where no node will do.
+    pub fn read_to_the_end(&self, pod: &Arc<Pod>) -> Option<PodReading> {
+        self.read_as(pod, None, true, &mut |_, _| true)
+    }
+
+    /// As [`Self::read`], for one who may lose patience: `goes_on` is told how many nodes were asked, of how many. Absent,
+    /// too, if it answers false.
+    pub fn read_while(
+        &self,
+        pod: &Arc<Pod>,
+        node: Option<&Str>,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Option<PodReading> {
+        self.read_as(pod, node, false, goes_on)
+    }
+
+    fn read_as(
+        &self,
+        pod: &Arc<Pod>,
+        node: Option<&Str>,
+        has_post_filter: bool,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Option<PodReading> {
         let profiles = Arc::clone(&self.world.profiles);
         let framework = framework_of(&profiles, &pod.spec.scheduler_name)?;
-        let mut copy = self.clone();
         let assigned_to = (!pod.spec.node_name.is_empty()).then(|| pod.spec.node_name.clone());
-        let pod = match copy.cache.get_pod(pod).map(|info| Arc::clone(&info.pod)) {
-            Ok(there) => {
-                // A pod that the cache does not have stays where it is not.
-                copy.cache.remove_pod(&there).ok();
-                let mut free = Pod::clone(pod);
-                free.spec.node_name = Str::from("");
-                Arc::new(free)
-            }
-            Err(_) => Arc::clone(pod),
-        };
-        let trace = copy.evaluate(&pod)?;
+        let (mut copy, pod) = self.without(pod);
+        let trace = copy.tried(&pod, has_post_filter)?;
         copy.cache.update_snapshot(&mut copy.world.snapshot);
         let handle = copy.world.handle(framework);
         let mut reader = Reader::new(framework, handle, Arc::clone(&trace.pod_info));
         reader.pre_filter();
-        let all: Vec<NodeReading> = handle.snapshot.list().iter().map(|node| reader.node(node)).collect();
+        let listed = handle.snapshot.list();
+        let mut all: Vec<NodeReading> = Vec::with_capacity(listed.len());
+        for (at, node) in listed.iter().enumerate() {
+            if !goes_on(at, listed.len()) {
+                return None;
+            }
+            all.push(reader.node(node));
+        }
         let n_feasible = all.iter().filter(|reading| reading.refusals.is_empty()).count();
         let (nodes, scores) = match node {
             None => (all, None),
@@ -115,6 +138,62 @@ impl Scheduler {
             scores,
             trace: CycleTrace { filter_state: reader.state.clone(), cycle_state: reader.state, ..trace },
         })
+    }
+}
+
+impl Scheduler {
+    /// A copy in which the pod is on no node, and the pod as it is there.
+    fn without(&self, pod: &Arc<Pod>) -> (Self, Arc<Pod>) {
+        let mut copy = self.clone();
+        let pod = match copy.cache.get_pod(pod).map(|info| Arc::clone(&info.pod)) {
+            Ok(there) => {
+                // A pod that the cache does not have stays where it is not.
+                copy.cache.remove_pod(&there).ok();
+                let mut free = Pod::clone(pod);
+                free.spec.node_name = Str::from("");
+                let free = Arc::new(free);
+                copy.world.objects.pods.insert(free.key(), Arc::clone(&free));
+                free
+            }
+            Err(_) => Arc::clone(pod),
+        };
+        (copy, pod)
+    }
+
+    /// A copy that answers questions about a pod and one node after the other, also about a pod that is changed a
+    /// little.
+    pub fn probe(&self, pod: &Arc<Pod>) -> Probe {
+        let (mut copy, _) = self.without(pod);
+        copy.world.extenders = Arc::default();
+        copy.cache.update_snapshot(&mut copy.world.snapshot);
+        Probe { copy }
+    }
+}
+
+/// A scheduler that is asked what its plugins say of a pod and a node. It decides nothing and stays as it is.
+#[derive(Debug)]
+pub struct Probe {
+    copy: Scheduler,
+}
+
+impl Probe {
+    /// Who refuses the node, if the pod were so. `None` if no profile is responsible for it, or there is no such node.
+    ///
+    /// Costs every PreFilter plugin over the cluster, and every Filter plugin for that node.
+    pub fn ask(&self, pod: &Arc<Pod>, node: &str) -> Option<Vec<Refusal>> {
+        let world = &self.copy.world;
+        let framework = framework_of(&world.profiles, &pod.spec.scheduler_name)?;
+        let handle = world.handle(framework);
+        let info = handle.snapshot.get(node)?;
+        let pod = Arc::new(PodInfo::with_options(Arc::clone(pod), world.request_options));
+        let mut reader = Reader::new(framework, handle, pod);
+        reader.pre_filter();
+        Some(reader.node(info).refusals)
+    }
+
+    /// What an attempt would come to if the pod were so, PostFilter included.
+    pub fn attempt(&self, pod: &Arc<Pod>) -> Option<CycleTrace> {
+        self.copy.evaluate_with_post_filter(pod)
     }
 }
 

@@ -173,6 +173,7 @@ impl Scheduler {
             queued_for: self.world.now - cycle.queued.timestamp,
             popped_from,
             profile: cycle.profile_name.clone(),
+            explainers: self.world.explainers_of(&cycle.profile_name),
             snapshot: self.world.snapshot.clone(),
             phase: Phase::Pop,
             next: Some(Phase::PreFilter),
@@ -522,7 +523,7 @@ impl Scheduler {
         (n_nodes * percentage / 100).max(MIN_FEASIBLE_NODES_TO_FIND)
     }
 
-    fn post_filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+    pub(super) fn post_filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let pod_info = Arc::clone(cycle.pod_info());
         let (result, status, verdicts) = framework.run_post_filter_plugins(
             &self.world.handle(framework),

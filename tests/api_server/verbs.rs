@@ -35,7 +35,12 @@ fn discovery_finds_every_group_in_both_forms() {
             };
             let (pods, capabilities) = find("", "v1", "Pod");
             assert_eq!((pods.plural.as_str(), capabilities.scope), ("pods", Scope::Namespaced));
-            assert!(capabilities.subresources.iter().any(|(part, _)| part.plural == "pods/eviction" || part.plural == "eviction"));
+            assert!(
+                capabilities
+                    .subresources
+                    .iter()
+                    .any(|(part, _)| part.plural == "pods/eviction" || part.plural == "eviction")
+            );
             find("apps", "v1", "Deployment");
             find("policy", "v1", "PodDisruptionBudget");
             find("storage.k8s.io", "v1", "CSINode");
@@ -68,7 +73,10 @@ fn objects_are_made_read_changed_and_deleted() {
         assert_eq!(maps.get("m").await.unwrap(), changed);
         maps.delete("m", &DeleteParams::default()).await.unwrap();
         let (code, reason, message) = refusal(maps.get("m").await.unwrap_err());
-        assert_eq!((code, reason.as_str(), message.as_str()), (404, "NotFound", "configmaps \"m\" not found"));
+        assert_eq!(
+            (code, reason.as_str(), message.as_str()),
+            (404, "NotFound", "configmaps \"m\" not found")
+        );
         assert!(maps.get_opt("m").await.unwrap().is_none());
     });
     let generated = json!({"metadata": {"generateName": "g-"}});
@@ -91,7 +99,11 @@ fn what_cannot_be_is_refused_as_by_the_real_server() {
     let refused = |method: &str, path: &str, content_type: &str, body: &Value| {
         let (code, status) = served.call(method, path, content_type, body);
         assert_eq!((status["kind"].as_str(), status["status"].as_str()), (Some("Status"), Some("Failure")));
-        (code, status["reason"].as_str().unwrap_or_default().to_owned(), status["message"].as_str().unwrap().to_owned())
+        (
+            code,
+            status["reason"].as_str().unwrap_or_default().to_owned(),
+            status["message"].as_str().unwrap().to_owned(),
+        )
     };
     let invalid = json!({"metadata": {"name": "a"}, "spec": {}});
     assert_eq!(
@@ -130,7 +142,11 @@ fn nobody_writes_without_the_token_and_the_file_is_its_owners() {
     let text = std::fs::read_to_string(served.kubeconfig()).unwrap();
     let config: Value = serde_json::from_str(&text).unwrap();
     let token = config["users"][0]["user"]["token"].as_str().unwrap();
-    for (wrong, code) in [(String::new(), 401), (token.replace(|c: char| c.is_ascii_digit(), "0"), 401), (token.to_owned(), 200)] {
+    for (wrong, code) in [
+        (String::new(), 401),
+        (token.replace(|c: char| c.is_ascii_digit(), "0"), 401),
+        (token.to_owned(), 200),
+    ] {
         let mut kubeconfig = config.clone();
         kubeconfig["users"][0]["user"]["token"] = wrong.into();
         let kubeconfig: kube::config::Kubeconfig = serde_json::from_value(kubeconfig).unwrap();
@@ -159,8 +175,7 @@ fn lists_are_selected_and_read_in_parts() {
         served.create_pod(&format!("p{n}"), "1");
     }
     let bind = json!({"target": {"kind": "Node", "name": "node-1"}});
-    let (code, status) =
-        served.call("POST", "/api/v1/namespaces/shop/pods/p3/binding", JSON, &bind);
+    let (code, status) = served.call("POST", "/api/v1/namespaces/shop/pods/p3/binding", JSON, &bind);
     assert_eq!((code, status["status"].as_str()), (201, Some("Success")));
     let pods: Api<Pod> = Api::all(served.client.clone());
     let names = |params: ListParams| -> Vec<String> {
@@ -214,7 +229,8 @@ fn patches_of_every_kind_are_applied() {
         let types: Vec<String> =
             pod.status.unwrap().conditions.unwrap().into_iter().map(|condition| condition.type_).collect();
         assert!(types.contains(&"Mine".to_owned()), "{types:?}");
-        let taint = json!({"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}], "unschedulable": true}});
+        let taint =
+            json!({"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}], "unschedulable": true}});
         let node = nodes.patch("node-1", &params, &Patch::Strategic(taint)).await.unwrap();
         assert_eq!(node.spec.unwrap().taints.unwrap().len(), 1);
         let applied = json!({
@@ -271,7 +287,8 @@ fn a_namespace_goes_with_what_is_in_it() {
 fn a_deployment_is_scaled_and_what_it_owns_goes_with_it() {
     let served = Served::start(CLUSTER, &["--no-scheduler", "--no-controllers"]);
     let deployments: Api<Deployment> = Api::namespaced(served.client.clone(), "shop");
-    let template = json!({"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let template =
+        json!({"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     let deployment: Deployment = serde_json::from_value(json!({
         "metadata": {"name": "d"},
         "spec": {"selector": {"matchLabels": {"app": "x"}}, "template": template},
@@ -317,9 +334,8 @@ fn tables_have_the_columns_of_kubectl() {
     let served = Served::start(CLUSTER, &["--no-scheduler"]);
     served.create_pod("a", "1");
     let accept = [("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")];
-    let table = |path: &str| -> Value {
-        serde_json::from_str(&served.send("GET", path, &accept, b"").1).unwrap()
-    };
+    let table =
+        |path: &str| -> Value { serde_json::from_str(&served.send("GET", path, &accept, b"").1).unwrap() };
     let pods = table("/api/v1/namespaces/shop/pods");
     assert_eq!(pods["kind"], "Table");
     let titles = |table: &Value, wide: bool| -> Vec<String> {

@@ -16,7 +16,11 @@ fn watchers_see_what_happens_in_both_protocols() {
     served.create_pod("first", "1");
     for config in [watcher::Config::default(), watcher::Config::default().streaming_lists()] {
         let pods: Api<Pod> = Api::namespaced(served.client.clone(), "shop");
-        let name = if config.initial_list_strategy == watcher::InitialListStrategy::StreamingList { "b" } else { "a" };
+        let name = if config.initial_list_strategy == watcher::InitialListStrategy::StreamingList {
+            "b"
+        } else {
+            "a"
+        };
         let told = served.runtime.block_on(async {
             let mut stream = watcher(pods.clone(), config).boxed();
             let mut told = Vec::new();
@@ -108,7 +112,11 @@ fn a_watch_begins_where_it_is_told_and_selects() {
         })
     };
     assert_eq!(told(""), ["+b", "*a", "*b"]);
-    assert_eq!(told("spec.nodeName="), ["+b", "-a", "-b"], "what leaves the selection is gone for the watcher");
+    assert_eq!(
+        told("spec.nodeName="),
+        ["+b", "-a", "-b"],
+        "what leaves the selection is gone for the watcher"
+    );
     assert_eq!(told("spec.nodeName=node-1"), ["+a", "+b"]);
 }
 
@@ -117,7 +125,10 @@ fn a_version_from_long_ago_is_too_old_and_one_to_come_too_large() {
     let served = Served::start(CLUSTER, &["--no-scheduler"]);
     let (code, text) = served.send("GET", "/api/v1/pods?watch=true&resourceVersion=5", &[], b"");
     let event: Value = serde_json::from_str(text.trim()).unwrap();
-    assert_eq!((code, event["type"].as_str(), event["object"]["code"].as_i64()), (200, Some("ERROR"), Some(410)));
+    assert_eq!(
+        (code, event["type"].as_str(), event["object"]["code"].as_i64()),
+        (200, Some("ERROR"), Some(410))
+    );
     let large = format!("/api/v1/pods?resourceVersion={}", u64::MAX);
     assert_eq!(served.get(&large).0, 504);
 }

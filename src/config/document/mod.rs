@@ -16,7 +16,7 @@ use builder::Builder;
 
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// The value.
     pub value: Value,
     /// Where it begins, in bytes of the text.
@@ -25,7 +25,7 @@ pub(super) struct Node {
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Null,
     Bool(bool),
     /// A number as JSON writes it.
@@ -38,7 +38,7 @@ pub(super) enum Value {
 
 /// An entry of a mapping.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub key: String,
     /// Where the key begins, in bytes of the text.
     pub offset: usize,
@@ -47,7 +47,7 @@ pub(super) struct Entry {
 
 /// A text that was read.
 #[derive(Clone, Debug)]
-pub(super) struct Document {
+pub(crate) struct Document {
     /// The value of the first document; null if there is none.
     pub root: Node,
     pub is_json: bool,
@@ -62,7 +62,7 @@ impl Document {
     ///
     /// # Errors
     /// It is neither YAML nor JSON.
-    pub(super) fn read(text: &str) -> Result<Self, Syntax> {
+    pub(crate) fn read(text: &str) -> Result<Self, Syntax> {
         if text.trim_start().starts_with('{') {
             let mut reader = Json::new(text, 0);
             let document = Self::build(&mut reader, true)?;
@@ -121,7 +121,7 @@ fn first_document(text: &str) -> &str {
 
 impl Node {
     /// The entry of a mapping with that key; the last one if there are several.
-    pub(super) fn get(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
         match &self.value {
             Value::Map(entries) => entries.iter().rfind(|entry| entry.key == key),
             _ => None,
@@ -129,7 +129,7 @@ impl Node {
     }
 
     /// The same where the case of letters does not count.
-    pub(super) fn get_in_any_case(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn get_in_any_case(&self, key: &str) -> Option<&Entry> {
         match &self.value {
             Value::Map(entries) => entries.iter().rfind(|entry| entry.key.eq_ignore_ascii_case(key)),
             _ => None,
@@ -137,13 +137,13 @@ impl Node {
     }
 
     /// The value at `path`, such as `profiles[0].plugins`.
-    pub(super) fn resolve(&self, path: &str) -> Option<&Self> {
+    pub(crate) fn resolve(&self, path: &str) -> Option<&Self> {
         let (node, _, is_complete) = self.walk(path);
         is_complete.then_some(node)
     }
 
     /// Where the field at `path` stands; if it is not there, the nearest field around it that is.
-    pub(super) fn locate(&self, path: &str) -> usize {
+    pub(crate) fn locate(&self, path: &str) -> usize {
         self.walk(path).1
     }
 
@@ -174,7 +174,7 @@ impl Node {
     }
 
     /// The value as JSON; of entries with one key the last one counts.
-    pub(super) fn to_json(&self) -> serde_json::Value {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.value {
             Value::Null => serde_json::Value::Null,
             Value::Bool(value) => (*value).into(),
@@ -192,7 +192,7 @@ impl Node {
     }
 
     /// The tree of a JSON value, without places.
-    pub(super) fn from_json(value: &serde_json::Value) -> Self {
+    pub(crate) fn from_json(value: &serde_json::Value) -> Self {
         let value = match value {
             serde_json::Value::Null => Value::Null,
             serde_json::Value::Bool(value) => Value::Bool(*value),
@@ -212,12 +212,12 @@ impl Node {
     }
 
     /// What the value is, for a sentence that says what it should be.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match &self.value {
             Value::Null => "nothing".to_owned(),
             Value::Bool(value) => format!("the boolean {value}"),
             Value::Number(text) => format!("the number {text}"),
-            Value::Text(text) => format!("the text {}", super::go_text::quoted(text)),
+            Value::Text(text) => format!("the text {}", crate::config::go_quoted(text)),
             Value::List(_) => "a list".to_owned(),
             Value::Map(_) => "a mapping".to_owned(),
         }
@@ -241,7 +241,7 @@ fn lower_camel(name: &str) -> String {
 }
 
 /// The JSON number of that spelling.
-pub(super) fn number(text: &str) -> serde_json::Value {
+pub(crate) fn number(text: &str) -> serde_json::Value {
     if let Ok(number) = text.parse::<i64>() {
         return number.into();
     }

@@ -15,6 +15,7 @@ use crate::api::{Duration, Kind, NamespacedName, Object, ObjectStore, Str, Time,
 
 use super::admission::{DEFAULT_GRACE_PERIOD, PriorityClasses, admit};
 use super::documents::Documents;
+use super::world::default_tolerations;
 use super::writes::keep_bindings;
 
 /// A change, as a watch tells it.
@@ -158,6 +159,10 @@ pub struct SandboxApi {
     has_controllers: bool,
     /// Whole objects, as far as any came in whole.
     pub(super) documents: Documents,
+    /// Whether kubelets run, who end pods themselves.
+    has_kubelets: bool,
+    /// Whether new pods get the tolerations that clusters give them for nodes that are lost.
+    gives_tolerations: bool,
     /// The namespaces that go when they are empty.
     pub(super) ending_namespaces: BTreeSet<Str>,
 }
@@ -203,7 +208,7 @@ impl SandboxApi {
         sources: &[Source],
         now: Time,
     ) -> Result<(Self, LoadReport), ManifestErrors> {
-        let Loaded { objects, origins, report } = loaded;
+        let Loaded { objects, origins, report, .. } = loaded;
         let placed = |AdmissionError { index, kind, key, error }: AdmissionError| {
             let (path, reason) = match &error {
                 ApiError::Invalid { field, reason, .. } => (*field, reason.clone()),
@@ -234,6 +239,21 @@ impl SandboxApi {
         self.has_controllers = true;
     }
 
+    /// Whether kubelets run from now on, and whether pods are evicted from nodes that are lost.
+    pub(super) const fn set_lives(&mut self, has_kubelets: bool, evicts: bool) {
+        self.has_kubelets = has_kubelets;
+        self.gives_tolerations = evicts;
+    }
+
+    /// The cluster will live: the pods that are there get the tolerations that it gives to new ones. Nothing is told of
+    /// it, since nobody watches yet.
+    pub fn begin_to_live(&mut self) {
+        self.gives_tolerations = true;
+        for pod in self.objects.pods.values_mut() {
+            default_tolerations(Arc::make_mut(pod));
+        }
+    }
+
     /// Whether something has changed since [`Self::take_events`] was last called.
     pub(super) const fn has_events(&self) -> bool {
         !self.events.is_empty() || self.documents.has_changes()
@@ -256,6 +276,11 @@ impl SandboxApi {
         let mut object = admit(object, &PriorityClasses::new(&self.objects.priority_classes), now)?;
         if has_ended(&object) {
             return Ok(Applied::Ended);
+        }
+        if let Object::Pod(pod) = &mut object
+            && self.gives_tolerations
+        {
+            default_tolerations(Arc::make_mut(pod));
         }
         let uid = self.next_uid(kind, &key);
         let metadata = object.metadata_mut();
@@ -289,6 +314,11 @@ impl SandboxApi {
         if has_ended(&new) {
             self.remove(new.kind(), &new.key());
             return Ok(Applied::Ended);
+        }
+        if let Object::Pod(pod) = &mut new
+            && self.gives_tolerations
+        {
+            default_tolerations(Arc::make_mut(pod));
         }
         let metadata = new.metadata_mut();
         metadata.uid = old.metadata().uid.clone();
@@ -470,11 +500,14 @@ impl SandboxApi {
 
     /// When the next terminating pod goes.
     pub fn next_timeout(&self) -> Option<Time> {
-        self.terminating.first().map(|(due, _)| *due)
+        self.terminating.first().filter(|_| !self.has_kubelets).map(|(due, _)| *due)
     }
 
     /// Takes the pods away whose grace period is over.
     pub fn advance(&mut self, now: Time) {
+        if self.has_kubelets {
+            return;
+        }
         while let Some((due, key)) = self.terminating.first().cloned() {
             if due > now {
                 break;
@@ -572,7 +605,7 @@ pub(in crate::driver) fn not_found(kind: Kind, key: &NamespacedName) -> ApiError
 }
 
 /// How long a pod may take to end (`CheckGracefulDelete`).
-fn grace_period(pod: &Pod) -> Duration {
+pub(super) fn grace_period(pod: &Pod) -> Duration {
     if !pod.is_assigned() {
         return Duration::ZERO;
     }
@@ -581,7 +614,7 @@ fn grace_period(pod: &Pod) -> Duration {
 }
 
 /// `UpdatePodCondition`: the time of the last transition stays where the status does.
-fn set_condition(status: &mut PodStatus, mut condition: PodCondition, now: Time) {
+pub(super) fn set_condition(status: &mut PodStatus, mut condition: PodCondition, now: Time) {
     let known = status.conditions.iter_mut().find(|known| known.type_ == condition.type_);
     match known {
         Some(known) => {

@@ -21,7 +21,11 @@ use super::answers::Answered;
 use super::api::{ApiError, SandboxApi, WatchEvent};
 use super::controllers::{Controllers, Journal};
 use super::following::Following;
+use super::living;
+use super::returns::Returns;
+use super::scenario::Scenario;
 use super::told::Told;
+use super::world::WorldView;
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
 pub(in crate::driver) const TICK: Duration = Duration::from_micros(1);
@@ -54,6 +58,10 @@ pub struct Simulator {
     transport: Arc<dyn ExtenderTransport>,
     /// Absent where only the scheduler acts.
     pub(super) controllers: Option<Controllers>,
+    /// Pods that come back for others.
+    pub(super) returns: Returns,
+    /// What happens by itself, if anything does.
+    pub(super) scenario: Option<Scenario>,
     /// Present while a recording is followed.
     pub(super) following: Option<Following>,
     /// Notes about the operation under way, if somebody wants them.
@@ -159,6 +167,8 @@ impl Simulator {
             effects: VecDeque::new(),
             transport: Arc::new(NoTransport),
             controllers: None,
+            returns: Returns::default(),
+            scenario: None,
             following: None,
             notes: None,
             last_events: Vec::new(),
@@ -191,6 +201,8 @@ impl Simulator {
         simulator.recording = Tap { shared: Some(tap), is_active, behind: 0 };
         simulator.notes = notes;
         simulator.controllers.clone_from(&other.controllers);
+        simulator.returns.clone_from(&other.returns);
+        simulator.scenario.clone_from(&other.scenario);
         simulator.configuration.clone_from(&other.configuration);
         simulator.told.clone_from(&other.told);
         for object in objects {
@@ -252,6 +264,8 @@ impl Simulator {
             effects: VecDeque::new(),
             transport: Arc::new(NoTransport),
             controllers: None,
+            returns: Returns::default(),
+            scenario: None,
             following: Some(following),
             notes: None,
             last_events: Vec::new(),
@@ -456,8 +470,9 @@ impl Simulator {
         let scheduler = self.scheduler.next_timeout_reason();
         let api = self.api.next_timeout().map(|at| (at, Str::from("a terminating pod is gone")));
         let controllers = self.controllers.as_ref().and_then(Controllers::next_timeout);
+        let scenario = self.scenario.as_ref().and_then(Scenario::next_timeout);
         // Of those at the same time the scheduler's is told of last.
-        [controllers, api, scheduler].into_iter().flatten().min_by_key(|(at, _)| *at)
+        [scenario, controllers, api, scheduler].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// Whether nothing will move but for the flush of pods that have waited too long.
@@ -466,6 +481,7 @@ impl Simulator {
             && !self.scheduler.is_moving()
             && self.api.next_timeout().is_none()
             && !self.controllers.as_ref().is_some_and(Controllers::is_moving)
+            && !self.scenario.as_ref().is_some_and(Scenario::is_moving)
     }
 
     /// Moves time forward to `to`, with a stop wherever something happens by itself. `at_stop` is called at each
@@ -524,7 +540,22 @@ impl Simulator {
             controllers.advance(&mut self.api, self.now);
         }
         self.settle();
+        self.scan();
         self.input(Input::Timeout);
+        self.play_scenario();
+    }
+
+    /// Lets the autoscaler ask the scheduler, if it is time to.
+    fn scan(&mut self) {
+        if let Some(controllers) = self.controllers.as_mut().filter(|controllers| controllers.wants_scan()) {
+            controllers.scan(&self.scheduler, &mut self.api, self.now);
+            self.settle();
+        }
+    }
+
+    /// What there is to see of the living part of the cluster, if it has one.
+    pub fn world_view(&self) -> Option<WorldView> {
+        self.controllers.as_ref()?.world_view(&self.api)
     }
 
     /// Changes the cluster as a person asked, and says what was done.
@@ -535,7 +566,16 @@ impl Simulator {
         self.now += TICK;
         let (api, now) = (&mut self.api, self.now);
         let said = match edit {
-            Edit::Apply { source, text } => api.apply_text(source, text, now),
+            Edit::Apply { source, text } => match &mut self.controllers {
+                Some(controllers) => living::apply_text(controllers, api, source, text, now),
+                None => api.apply_text(source, text, now),
+            },
+            Edit::World(order) => {
+                let controllers = self.controllers.as_mut().ok_or(living::NO_CONTROLLERS)?;
+                let said = controllers.order(api, now, order);
+                self.settle();
+                return said;
+            }
             Edit::DeletePod(key) => api.delete_pod_by_name(key, now),
             Edit::Delete { kind, key } => {
                 let deleted = api.delete(*kind, key, now);
@@ -546,6 +586,9 @@ impl Simulator {
                     Err(error) => Err(error.to_string()),
                 };
             }
+            Edit::Change(change) => {
+                return self.change_cluster(change).map_err(|error| error.to_string());
+            }
             Edit::Weight { plugin, weight } => return self.set_weight(plugin, *weight),
             Edit::Configure { source, text } => return self.configure(source, text),
             Edit::DeleteNode(node) => api.delete_node(node),
@@ -555,6 +598,8 @@ impl Simulator {
             Edit::Label { node, label } => {
                 api.label(Kind::Node, &NamespacedName::cluster(node.clone()), label)
             }
+            Edit::Activate(pod) => return self.activate(pod),
+            Edit::Several { what, edits } => return self.edit_all(what, edits),
             Edit::Allow(_) | Edit::Reject(_) => {
                 let (inputs, said) = permit::signals(&self.scheduler, edit)?;
                 inputs.into_iter().for_each(|input| self.input(input));
@@ -579,9 +624,10 @@ impl Simulator {
             self.deliver_events();
             if let Some(controllers) = &mut self.controllers {
                 controllers.work(&mut self.api, self.now);
-                if self.api.has_events() {
-                    continue;
-                }
+            }
+            self.returns.work(&mut self.api, self.now);
+            if self.api.has_events() {
+                continue;
             }
             let Some(effect) = self.effects.pop_front() else { return };
             self.carry_out(effect);
@@ -603,6 +649,10 @@ impl Simulator {
             }
             if let Some(controllers) = &mut self.controllers {
                 controllers.observe(&event);
+            }
+            self.returns.observe(&event);
+            if let Some(scenario) = &mut self.scenario {
+                scenario.observe(&event, self.now);
             }
             if let Some(told) = &mut self.told {
                 told.push(Told::Object(event.clone()));
@@ -634,7 +684,12 @@ impl Simulator {
             EffectKind::PatchPodGroupStatus { pod_group, condition, .. } => {
                 self.api.patch_pod_group_status(&pod_group, condition, self.now)
             }
-            EffectKind::DeletePod { pod, uid } => self.api.evict_pod(&pod, &uid, self.now),
+            EffectKind::DeletePod { pod, uid } => {
+                if let Some(victim) = self.api.objects().pods.get(&pod) {
+                    self.returns.evicted(victim);
+                }
+                self.api.evict_pod(&pod, &uid, self.now)
+            }
         };
         // The watch reports a change before the answer to the call that made it, as it often does in a cluster.
         self.deliver_events();
