@@ -2,7 +2,8 @@
 //!
 //! Follows `client-go/plugin/pkg/client/auth/exec`, with one thing more: while a console has the terminal, a plugin may
 //! neither read from it nor write on it. Then `interactiveMode: IfAvailable` means that nothing can be asked, and
-//! `Always` is refused. What a plugin prints may be a secret, so no error quotes it, and one that cannot ask is not heard.
+//! `Always` is refused. What a plugin prints may be a secret, so no error quotes it, and one that cannot ask is not
+//! heard.
 
 use std::io::IsTerminal as _;
 use std::process::{Command, ExitStatus, Stdio};
