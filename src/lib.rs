@@ -82,6 +82,8 @@
 //! 19. What clients write into a sandbox that is served is an operation of its session; who has seen what is taken back
 //!     lists anew, and no resource version stands for two states:
 //!     `api_server::past::who_watches_a_sandbox_that_is_taken_back_lists_anew`.
+//! 20. Long work that a person calls off leaves everything as it was, and done later comes to the same:
+//!     `scheduler::work`. Text on the screen is the same in every theme, and has enough contrast: `tui::themes`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;

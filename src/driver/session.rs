@@ -605,14 +605,17 @@ fn run(
     let mut last_view = Instant::now();
     let mut n_told = 0;
     let mut n_answered = 0;
+    // A command that came while the scheduler ran. It is not kept waiting for more than an attempt.
+    let mut waiting = None;
     loop {
         let wait = match (stepper.next_tick(), &scan) {
             (wait, None) => wait,
             (wait, Some(_)) => Some(wait.unwrap_or(SCAN_INTERVAL).min(SCAN_INTERVAL)),
         };
-        let received = match wait {
-            None => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(wait) => commands.recv_timeout(wait),
+        let received = match (waiting.take(), wait) {
+            (Some(command), _) => Ok(command),
+            (None, None) => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            (None, Some(wait)) => commands.recv_timeout(wait),
         };
         let mut has_command = false;
         match received {
@@ -639,7 +642,10 @@ fn run(
         let tick_start = Instant::now();
         let wall = tick_start.duration_since(last_tick);
         last_tick = tick_start;
-        stepper.tick(wall, || tick_start.elapsed() >= VIEW_INTERVAL);
+        stepper.tick(wall, || {
+            waiting = waiting.take().or_else(|| commands.try_recv().ok());
+            waiting.is_some() || tick_start.elapsed() >= VIEW_INTERVAL
+        });
         if scan.as_ref().is_some_and(|scan| is_over(stepper.take_news(scan))) {
             *scan = None;
         }

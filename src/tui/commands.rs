@@ -22,6 +22,7 @@ mod edits;
 mod lesson;
 mod live;
 mod moving;
+mod open;
 mod permit;
 mod why;
 mod world;
@@ -300,6 +301,13 @@ pub const COMMANDS: &[CommandInfo] = &[
         &[Word::Plugin],
         why::plugin,
     ),
+    command(
+        "open",
+        "KIND [NS/]NAME",
+        "Show all about an object: pod, node, pvc, pv, sc, pdb, podgroup, resourceclaim, profile, ...",
+        &[Word::Kind],
+        open::open,
+    ),
     command("internals", "", "Show what the scheduler holds inside", &[], |_, _| {
         Ok(Deed::Open(Subject::Internals))
     }),
@@ -505,7 +513,9 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
     match kind {
         Word::Kind => {
             let others = Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Pod | Kind::Node));
-            let others = others.filter(|_| command == "delete").map(|kind| kind.as_str().to_lowercase());
+            let others = others
+                .filter(|_| matches!(command, "delete" | "open"))
+                .map(|kind| kind.as_str().to_lowercase());
             ["pod", "node"].map(str::to_owned).into_iter().chain(others).collect()
         }
         Word::Duration => plain(&["1s", "10s", "1m", "5m", "1h"]),
