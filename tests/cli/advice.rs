@@ -95,7 +95,10 @@ fn fix_ends_with_whether_there_is_one() {
     // Less than a tenth of what it asks for is no fix.
     assert_eq!(stage.run(&["fix", "huge", "-f", "cluster.yaml"]).code, 1);
     let fine = stage.run(&["fix", "web", "-f", "cluster.yaml"]);
-    assert_eq!((fine.code, fine.out.as_str()), (0, "Nothing needs to change: pod shop/web gets to n1 by itself.\n"));
+    assert_eq!(
+        (fine.code, fine.out.as_str()),
+        (0, "Nothing needs to change: pod shop/web gets to n1 by itself.\n")
+    );
     assert_eq!(stage.run(&["fix", "huge", "-f", "big.yaml", "--budget", "1run"]).code, 1);
     assert_eq!(stage.run(&["fix", "huge", "-f", "big.yaml", "--budget", "soon"]).code, 2);
     assert_eq!(stage.run(&["fix", "lost", "-f", "cluster.yaml"]).code, 2);

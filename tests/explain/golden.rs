@@ -119,7 +119,9 @@ fn differences(told: &Explanation, golden: &Decision) -> Vec<String> {
     for node in &told.nodes {
         let verdict = golden.verdict.get(&node.node);
         let ours = node.refused_by.as_ref().filter(|_| node.verdict == "refused").map(answer_of);
-        if golden.pre_filter.is_empty() && (golden.outcome == "unschedulable" || golden.outcome == "fits" && ours.is_some()) {
+        if golden.pre_filter.is_empty()
+            && (golden.outcome == "unschedulable" || golden.outcome == "fits" && ours.is_some())
+        {
             let theirs = verdict.map(|answer| sorted(answer, ""));
             check(
                 &format!("verdict of {}", node.node),
