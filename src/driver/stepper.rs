@@ -9,6 +9,7 @@ use crate::framework::meter::Meter;
 use crate::scheduler::pod_group_trace::GroupStep;
 
 use super::advice::{AdviceQuestion, Numbered};
+use super::api_server::publish::Publisher;
 use super::branches::{BranchComparison, BranchView};
 use super::breakpoints::list::Stop;
 use super::breakpoints::look::{Before, place_in};
@@ -59,6 +60,8 @@ pub struct Stepper {
     latencies: Option<Arc<Latencies>>,
     /// Where long work is told of.
     pub(super) work: Work,
+    /// Present while the sandbox is served as an API.
+    pub(super) served: Option<Publisher>,
 }
 
 impl Stepper {
@@ -73,6 +76,18 @@ impl Stepper {
         let meter: Arc<dyn Meter> = Arc::<Latencies>::clone(&latencies);
         simulator.scheduler_mut().measure(&meter);
         Self { latencies: Some(latencies), ..Self::new(simulator) }
+    }
+
+    /// Measures the sandbox that has taken the place of another one.
+    pub(super) fn measure_again(&mut self) {
+        let Some(latencies) = &self.latencies else { return };
+        let meter: Arc<dyn Meter> = Arc::<Latencies>::clone(latencies);
+        self.rewind.simulator_mut().scheduler_mut().measure(&meter);
+    }
+
+    /// It stands where it stands because somebody put it there.
+    pub(super) fn forget_stop(&mut self) {
+        self.stop = None;
     }
 
     /// How long plugins took so far, if that is measured.
@@ -102,6 +117,7 @@ impl Stepper {
             inspector: Inspector::default(),
             latencies: None,
             work: Work::default(),
+            served: None,
         };
         stepper.tell_how_it_ends();
         stepper.tell_marks();
@@ -172,8 +188,13 @@ impl Stepper {
 
     /// Does a command. False if the session is to end.
     pub fn command(&mut self, command: SessionCommand) -> bool {
-        let is_about_the_view =
-            matches!(command, SessionCommand::SetSpeed(_) | SessionCommand::Faster | SessionCommand::Slower);
+        let is_about_the_view = matches!(
+            command,
+            SessionCommand::SetSpeed(_)
+                | SessionCommand::Faster
+                | SessionCommand::Slower
+                | SessionCommand::Request(_)
+        );
         if !is_about_the_view {
             self.breaks.run_to(None);
         }
@@ -214,8 +235,13 @@ impl Stepper {
             SessionCommand::Advise(question) => self.advise(&question),
             SessionCommand::TryFix(index) => self.try_fix(index),
             SessionCommand::Debug(command) => self.debug(command),
+            SessionCommand::Stage(stage) => self.take_stage(&stage),
             // What is under way does not come here to be called off.
             SessionCommand::CallOff(_) => {}
+            SessionCommand::Request(ticket) => {
+                self.answer_client(&ticket);
+                return true;
+            }
             SessionCommand::Quit => return false,
         }
         let is_called_off = task.is_some_and(|task| task.is_called_off());

@@ -23,6 +23,7 @@ use super::log_lines::LogLines;
 use super::overlays::compare::CompareOverlay;
 use super::overlays::confirm::Confirm;
 use super::overlays::message::Message;
+use super::overlays::workloads::WorkloadsOverlay;
 use super::overlays::{Overlay, OverlayCx, OverlayOutcome, which_key};
 use super::panes::{self, Cx, Outcome, Pane, PaneId, Request, Subject};
 use super::theme::library::Themes;
@@ -33,6 +34,7 @@ mod advice;
 mod appearance;
 mod draw;
 mod known;
+mod lesson;
 mod live;
 mod moving;
 mod perform;
@@ -180,6 +182,7 @@ pub struct Shell {
     drawn: Drawn,
     standing: Option<Standing>,
     dragged: Option<Dragged>,
+    course: Option<lesson::OpenCourse>,
 }
 
 impl Shell {
@@ -213,6 +216,7 @@ impl Shell {
             drawn: Drawn::default(),
             standing: None,
             dragged: None,
+            course: None,
         };
         shell.follow_selection();
         shell
@@ -585,7 +589,9 @@ impl Shell {
             Ok(Deed::Open(subject)) => return self.open_details(subject),
             Ok(Deed::Theme(name)) => self.use_theme(&name),
             Ok(Deed::Layout(deed)) => return self.use_layout(deed),
+            Ok(Deed::Lesson(deed)) => return self.lesson(deed),
             Ok(Deed::Explain(word)) => self.explain(word),
+            Ok(Deed::Workloads) => self.overlays.push(Box::new(WorkloadsOverlay::default())),
             Err(text) if text.contains('\n') => {
                 self.overlays.push(Box::new(Message::new("not done".to_owned(), text)));
             }

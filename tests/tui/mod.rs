@@ -13,3 +13,4 @@ mod panes;
 mod stories;
 mod timeline;
 mod why;
+mod workloads;
