@@ -33,6 +33,7 @@
 //! | [`driver`] | clocks, threads and I/O around the core: looks into the scheduler, how long plugins take, the sandbox with its in-memory API, recordings that are made and played, also under another configuration, records of other programs, the live cluster, metrics and endpoints of a scheduler that serves, history with checkpoints and branches, also of a live cluster, whose forks are sandboxes, breakpoints, the stepper, the session |
 //! | [`explain`] | sentences and arithmetic made from traces and views |
 //! | [`lessons`] | lessons: their files, the engine's answers to their questions, the learner's way through them |
+//! | [`testkit`] | for authors of plugins: pods and nodes in a line, tables for each extension point, a whole scheduler |
 //! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal, consoles at a distance; films, pictures and reports of recordings |
 //! | [`cli`] | the command line, one file per subcommand |
 //!
@@ -90,4 +91,5 @@ pub mod plugins;
 pub mod queue;
 pub mod recording;
 pub mod scheduler;
+pub mod testkit;
 pub mod tui;
