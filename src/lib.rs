@@ -75,6 +75,9 @@
 //!     `cluster::credentials::a_plugin_asks_before_the_screen_opens_and_never_writes_on_it`.
 //! 16. A metric of kube-scheduler is served under its name, kind, labels, buckets and text, or `docs/metrics.md` says why
 //!     not: `driver::metrics::registry`, `cluster::metrics`.
+//! 17. The right answer to a question of a lesson is the engine's: `lessons::the_engine_answers_every_lesson_as_its_author_expects`.
+//! 18. Plugins are put together in one place, and what is made of them carries the registry on:
+//!     `tidy::plugins_are_put_together_in_one_place`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;
@@ -93,3 +96,8 @@ pub mod recording;
 pub mod scheduler;
 pub mod testkit;
 pub mod tui;
+
+/// The guide for authors of plugins: its examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/plugins.md")]
+pub struct PluginGuide;
