@@ -58,7 +58,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     ("std::env", &["cli", "tui/mod", "tui/terminal", "tui/event_loop"]),
     // Device selectors read addresses; they connect to none.
-    ("std::net", &["cli/serve", "driver/extender", "driver/serve", "framework/device_cel"]),
+    (
+        "std::net",
+        &["cli/serve", "driver/api_server", "driver/extender", "driver/serve", "framework/device_cel"],
+    ),
     ("std::thread", &["driver", "tui/event_loop", "tui/signals", "tui/terminal", "tui/remote"]),
     ("Instant::now", &["driver", "tui/event_loop", "tui/remote"]),
     ("SystemTime", &["driver", "cli", "tui/log_lines"]),

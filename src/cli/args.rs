@@ -3,6 +3,7 @@
 use super::capacity::CapacityArgs;
 use super::explain::ExplainArgs;
 use super::fix::FixArgs;
+use super::serve_api::ServeApiArgs;
 use super::serve_args::{AttachArgs, ServeArgs};
 use super::world::WorldArgs;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
@@ -102,6 +103,9 @@ pub struct SandboxArgs {
     /// Whether it is recorded.
     #[command(flatten)]
     pub record: RecordArgs,
+    /// Whether it is served as a Kubernetes API.
+    #[command(flatten)]
+    pub api: ServeApiArgs,
     /// How the console looks.
     #[command(flatten)]
     pub console: ConsoleArgs,

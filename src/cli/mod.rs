@@ -27,6 +27,7 @@ mod replay;
 mod run;
 mod sandbox;
 mod serve;
+mod serve_api;
 mod serve_args;
 mod settings;
 mod setup;
@@ -81,6 +82,7 @@ fn run(program: &Main) -> anyhow::Result<ExitCode> {
         None => {
             sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console, program)?
         }
+        Some(Command::Sandbox(sandbox)) if sandbox.api.is_wanted() => serve_api::run(&sandbox, program)?,
         Some(Command::Sandbox(sandbox)) => {
             sandbox::run(&sandbox.input, &sandbox.record, &sandbox.console, program)?
         }

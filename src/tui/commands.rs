@@ -15,6 +15,7 @@ use super::panes::Subject;
 use super::suggest::nearest;
 use super::theme::library::Themes;
 
+mod advice;
 mod branches;
 mod debug;
 mod edits;
@@ -23,6 +24,7 @@ mod live;
 mod moving;
 mod permit;
 mod why;
+mod world;
 
 pub use lesson::LessonDeed;
 pub use moving::LayoutDeed;
@@ -62,6 +64,8 @@ pub enum Deed {
     Lesson(LessonDeed),
     /// Says what a word means; of the selected thing, if none is named.
     Explain(Option<String>),
+    /// Shows the workloads of a cluster that lives.
+    Workloads,
 }
 
 /// What a command line may leave out because it is selected, and what its names can be.
@@ -95,6 +99,7 @@ enum Word {
     Term,
     Waiting,
     Plugin,
+    Workload,
 }
 
 impl Word {
@@ -259,6 +264,27 @@ pub const COMMANDS: &[CommandInfo] = &[
             let (node, label) = node_and_word(arguments, cx, "KEY=VALUE")?;
             session(SessionCommand::Edit(Edit::Label { node, label }))
         },
+    ),
+    command("world", "[on|off | PART on|off]", "Show or switch what lives in the cluster", &[], world::world),
+    command("workloads", "", "Show the workloads, and what has become of them", &[], world::workloads),
+    command("scale", "KIND NAME N", "Scale a workload", &[Word::Workload], world::scale),
+    command("rollout", "restart KIND NAME", "Make all pods of a workload anew", &[], world::rollout),
+    command("drain", "[NODE] [--force]", "Cordon a node and evict its pods", &[Word::Node], world::drain),
+    command("node-down", "[NODE]", "Cut a node off", &[Word::Node], world::node_down),
+    command("node-up", "[NODE]", "Bring a node back that was cut off", &[Word::Node], world::node_up),
+    command(
+        "fix",
+        "[POD [NODE]]",
+        "Find what would let a pod run, or get it onto a node, each proven in a copy",
+        &[Word::Pod, Word::Node],
+        advice::fix,
+    ),
+    command(
+        "capacity",
+        "[POD] [preempt]",
+        "Count how many more pods like one fit, and what binds first",
+        &[Word::Pod],
+        advice::capacity,
     ),
     command(
         "why",
@@ -498,6 +524,7 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
         Word::Taint => plain(&["key=value:NoSchedule", "key=value:PreferNoSchedule", "key=value:NoExecute"]),
         Word::Node => cx.view.scheduler.nodes.iter().map(|node| node.name().to_string()).collect(),
         Word::Plugin => why::plugins(cx),
+        Word::Workload => world::names(cx),
         Word::Waiting => cx.view.scheduler.waiting.iter().map(|row| row.pod.key().to_string()).collect(),
         Word::Pod => pods(cx.view).map(|pod| pod.to_string()).collect(),
     }

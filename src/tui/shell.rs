@@ -23,12 +23,14 @@ use super::log_lines::LogLines;
 use super::overlays::compare::CompareOverlay;
 use super::overlays::confirm::Confirm;
 use super::overlays::message::Message;
+use super::overlays::workloads::WorkloadsOverlay;
 use super::overlays::{Overlay, OverlayCx, OverlayOutcome, which_key};
 use super::panes::{self, Cx, Outcome, Pane, PaneId, Request, Subject};
 use super::theme::library::Themes;
 use super::theme::{ColorDepth, Theme};
 use super::widgets::glyphs::Glyphs;
 
+mod advice;
 mod appearance;
 mod draw;
 mod known;
@@ -249,6 +251,7 @@ impl Shell {
         if compared(&new) > compared(&old) {
             self.overlays.push(Box::new(CompareOverlay::default()));
         }
+        self.take_advice(&old, &new);
         let seen = old.notice.as_ref().map_or(0, |notice| notice.number);
         if let Some(notice) = new.notice.as_ref().filter(|notice| notice.number > seen) {
             if notice.level == NoticeLevel::Error && notice.text.trim_end().contains('\n') {
@@ -588,6 +591,7 @@ impl Shell {
             Ok(Deed::Layout(deed)) => return self.use_layout(deed),
             Ok(Deed::Lesson(deed)) => return self.lesson(deed),
             Ok(Deed::Explain(word)) => self.explain(word),
+            Ok(Deed::Workloads) => self.overlays.push(Box::new(WorkloadsOverlay::default())),
             Err(text) if text.contains('\n') => {
                 self.overlays.push(Box::new(Message::new("not done".to_owned(), text)));
             }

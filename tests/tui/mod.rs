@@ -12,3 +12,4 @@ mod panes;
 mod stories;
 mod timeline;
 mod why;
+mod workloads;

@@ -35,8 +35,8 @@ use nodes::Evictions;
 pub use nodes::default_tolerations;
 pub use orders::WorldOrder;
 pub use settings::{Part, WorldSettings};
-pub use workloads::WorkloadRow;
 use workloads::Workloads;
+pub use workloads::{WorkloadRow, WorkloadState};
 
 use super::api::{SandboxApi, WatchEvent};
 use super::controllers::{Journal, Said};
@@ -332,10 +332,11 @@ impl World {
     /// node that boots.
     pub(super) fn is_moving(&self) -> bool {
         let is_end = |alarm: &Alarm| {
-            matches!(alarm, Alarm::Boot(_) | Alarm::Pod(_) | Alarm::Silence(_) | Alarm::Evict(_))
+            matches!(alarm, Alarm::Boot(_) | Alarm::Silence(_) | Alarm::Evict(_))
                 || matches!(alarm, Alarm::Workload(kind, _) if *kind != WorkloadKind::CronJob)
         };
-        self.alarms.iter().any(is_end) || !self.drains.is_idle() || !self.autoscaler.is_idle()
+        let has_pods = self.settings.has(Part::Kubelets) && self.kubelets.is_moving();
+        has_pods || self.alarms.iter().any(is_end) || !self.drains.is_idle() || !self.autoscaler.is_idle()
     }
 
     /// Time has gone on.
@@ -406,6 +407,13 @@ impl World {
             budgets.iter().for_each(|key| budgets::sync(&mut lent.wx, lent.workloads, key));
         }
         lent.autoscaler.carry_out(&mut lent.wx, plan);
+    }
+
+    /// The workloads as they are, with what they have come to.
+    pub fn workload_states(&self, api: &SandboxApi) -> Vec<WorkloadState> {
+        let has_kubelets = self.settings.has(Part::Kubelets);
+        let is_ready = |pod: &Pod| if has_kubelets { pods::is_ready(pod) } else { pod.is_assigned() };
+        self.workloads.states(is_ready, api)
     }
 
     /// What there is to see.
