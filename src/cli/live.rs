@@ -296,7 +296,7 @@ pub(super) fn kinds(configuration: &SchedulerConfig) -> Vec<Kind> {
         .collect()
 }
 
-fn connection(args: &ConnectionArgs) -> Connection {
+pub(super) fn connection(args: &ConnectionArgs) -> Connection {
     Connection {
         kubeconfig: args.kubeconfig.clone(),
         context: args.context.clone(),

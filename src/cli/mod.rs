@@ -4,13 +4,19 @@
 //! library's.
 
 mod args;
+mod asked;
 mod attach;
+mod capacity;
+mod compare;
 mod completions;
 mod config;
 mod conformance;
 mod console;
 mod diff;
+mod explain;
 mod export;
+mod fix;
+mod generate;
 mod import;
 mod input;
 mod klog;
@@ -20,10 +26,15 @@ mod redact;
 mod replay;
 mod run;
 mod sandbox;
+mod scenario;
+mod script;
 mod serve;
 mod serve_args;
 mod settings;
 mod setup;
+mod tables;
+mod whatif;
+mod whatif_text;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -73,11 +84,17 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command).exit());
     let code = match cli.command {
         None => sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console)?,
-        Some(Command::Sandbox(sandbox)) => sandbox::run(&sandbox.input, &sandbox.record, &sandbox.console)?,
+        Some(Command::Sandbox(sandbox)) => sandbox::run_any(&sandbox)?,
         Some(Command::Live(live)) => live::run(&live)?,
         Some(Command::Serve(serve)) => serve::run(&serve)?,
         Some(Command::Attach(attach)) => attach::run(&attach)?,
         Some(Command::Run(run)) => run::run(&run)?,
+        Some(Command::Explain(explain)) => explain::run(&explain)?,
+        Some(Command::Fix(fix)) => fix::run(&fix)?,
+        Some(Command::Capacity(capacity)) => capacity::run(&capacity)?,
+        Some(Command::Whatif(whatif)) => whatif::run(&whatif)?,
+        Some(Command::Compare(args)) => compare::run(&args)?,
+        Some(Command::Generate(args)) => generate::run(&args)?,
         Some(Command::Replay(replay)) => replay::run(&replay)?,
         Some(Command::Diff(diff)) => diff::run(&diff)?,
         Some(Command::Redact(redact)) => redact::run(&redact)?,

@@ -23,14 +23,14 @@ const SCHEMA: &str = "schedscope.dev/replay-check/v1";
 
 /// A recording that can be opened again and again.
 #[derive(Clone, Debug)]
-enum Recorded {
+pub(super) enum Recorded {
     File(PathBuf),
     Bundled(&'static Bundled),
 }
 
 impl Recorded {
     /// The one that is meant: a file, or one that comes with the program.
-    fn find(name: &Path) -> Result<Self, String> {
+    pub(super) fn find(name: &Path) -> Result<Self, String> {
         if name.exists() {
             return Ok(Self::File(name.to_owned()));
         }
@@ -43,14 +43,14 @@ impl Recorded {
         }
     }
 
-    fn open(&self) -> Result<Box<dyn BufRead>, ReadError> {
+    pub(super) fn open(&self) -> Result<Box<dyn BufRead>, ReadError> {
         Ok(match self {
             Self::File(path) => Box::new(BufReader::new(File::open(path)?)),
             Self::Bundled(bundled) => Box::new(bundled.bytes),
         })
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         match self {
             Self::File(path) => match path.file_name() {
                 Some(name) => name.to_string_lossy().into_owned(),

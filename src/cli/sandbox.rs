@@ -2,17 +2,34 @@
 
 use anyhow::Context as _;
 
-use super::args::{ConsoleArgs, InputArgs, RecordArgs};
-use super::setup::{self, Purpose, Recording};
-use super::{console, exit};
+use super::args::{ConsoleArgs, InputArgs, RecordArgs, SandboxArgs};
+use super::setup::{self, Purpose, Recording, Setup};
+use super::{console, exit, scenario, script};
 use crate::driver::session::spawn_sandbox;
-use crate::tui::{self, ExitReason};
+use crate::tui::{self, ExitReason, TuiOptions};
 
-/// Opens the console. The answer is the exit code.
+/// Opens the console on files, a scenario or a script. The answer is the exit code.
+pub(super) fn run_any(args: &SandboxArgs) -> anyhow::Result<u8> {
+    let SandboxArgs { input, record, console, scenario } = args;
+    if let (Some(script), [folder]) = (&scenario.script, input.filenames.as_slice()) {
+        return script::show(script, folder, args);
+    }
+    let Some(name) = &scenario.scenario else { return run(input, record, console) };
+    let options = console::options(console)?;
+    let file = scenario::load(name)?;
+    let setup = scenario::build(&file, input, record, Purpose::Console)?;
+    open(setup, options, console)
+}
+
+/// Opens the console on files. The answer is the exit code.
 pub(super) fn run(input: &InputArgs, record: &RecordArgs, console: &ConsoleArgs) -> anyhow::Result<u8> {
     // Everything that can be wrong is found before the terminal is touched.
     let options = console::options(console)?;
     let setup = setup::build(input, record, Purpose::Console)?;
+    open(setup, options, console)
+}
+
+fn open(setup: Setup, options: TuiOptions, console: &ConsoleArgs) -> anyhow::Result<u8> {
     tui::check(options.is_plain).map_err(|error| console::explain(&error))?;
     console::start_log(console, &options.log)?;
     for line in &setup.notes {

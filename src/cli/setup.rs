@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 
 use super::args::{InputArgs, RecordArgs};
 use super::{config, input, tell};
-use crate::api::manifest::load;
+use crate::api::manifest::{Source, load};
 use crate::api::time::human_duration;
 use crate::api::{Duration, Str, Time};
 use crate::config::SchedulerConfig;
@@ -81,6 +81,18 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
     } else {
         (input::read_sources(&args.filenames)?, source_name(&args.filenames))
     };
+    assemble(&configuration, sources, name, args, record, purpose)
+}
+
+/// Builds a sandbox on manifests, under a configuration.
+pub(super) fn assemble(
+    configuration: &SchedulerConfig,
+    sources: Vec<Source>,
+    name: Str,
+    args: &InputArgs,
+    record: &RecordArgs,
+    purpose: Purpose,
+) -> anyhow::Result<Setup> {
     let loaded = load(&sources)?;
     if loaded.report.documents == 0 {
         // Most likely the program that should have written it has failed.
@@ -89,9 +101,9 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
     }
     let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
     let mut notes = report.notes();
-    notes.extend(configuration_notes(&configuration));
-    let options = options(&configuration, args.seed, purpose);
-    let header = Header::new(&configuration, &options, START, &name);
+    notes.extend(configuration_notes(configuration));
+    let options = options(configuration, args.seed, purpose);
+    let header = Header::new(configuration, &options, START, &name);
     let (recorder, tap) = start_recording(record, &header, purpose)?.unzip();
     let (tap, desk) = match (purpose, header) {
         (Purpose::Console, Ok(header)) => {
@@ -101,7 +113,7 @@ pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> 
         (Purpose::Console | Purpose::Result, _) => (tap, None),
     };
     let controllers = controllers(args)?;
-    let mut simulator = simulator(&configuration, options, api, START, tap)?;
+    let mut simulator = simulator(configuration, options, api, START, tap)?;
     if let Some(controllers) = controllers {
         simulator = simulator.with_controllers(controllers);
     }

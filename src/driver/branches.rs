@@ -156,6 +156,8 @@ fn change_text(op: &SimulatorOp) -> String {
             Edit::Configure { source, .. } => format!("configured by {source}"),
             Edit::Allow(pod) => format!("allowed {pod}"),
             Edit::Reject(pod) => format!("turned {pod} down"),
+            Edit::Activate(pod) => format!("had {pod} tried at once"),
+            Edit::Several { what, .. } => what.clone(),
         },
     }
 }

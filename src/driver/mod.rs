@@ -3,9 +3,11 @@
 mod batch_queue;
 pub mod branches;
 pub mod breakpoints;
+pub mod capacity;
 pub mod conformance;
 pub mod desk;
 pub mod extender;
+pub mod fix;
 mod growing;
 pub mod history;
 pub mod inspect;

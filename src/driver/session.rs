@@ -139,6 +139,15 @@ pub enum Edit {
     Allow(NamespacedName),
     /// Turns a pod down that Permit plugins hold, in the name of the first of them.
     Reject(NamespacedName),
+    /// Has a pod that waits tried at once, wherever it is in the queue.
+    Activate(NamespacedName),
+    /// Several changes one after the other, all or none.
+    Several {
+        /// What they are together.
+        what: String,
+        /// The changes.
+        edits: Vec<Edit>,
+    },
 }
 
 /// What a session can be told.

@@ -20,6 +20,7 @@ mod node_refusals;
 mod packing;
 mod placement;
 mod reading;
+pub mod report;
 mod rules;
 mod score;
 mod selectors;

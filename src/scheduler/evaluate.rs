@@ -1,9 +1,9 @@
-//! What an attempt for a pod would come to, without making it.
+//! What an attempt for a pod would come to, without making it; to the choice of a node, or to the end of PostFilter.
 
 use std::sync::Arc;
 
 use crate::api::objects::Pod;
-use crate::framework::{PodInfo, QueuedPodInfo};
+use crate::framework::{NominatingInfo, PodInfo, QueuedPodInfo};
 
 use super::Scheduler;
 use super::cycle::framework_of;
@@ -17,6 +17,21 @@ impl Scheduler {
     ///
     /// Costs a copy of the scheduler, which shares all objects, and one attempt.
     pub fn evaluate(&self, pod: &Arc<Pod>) -> Option<CycleTrace> {
+        self.tried(pod, false)
+    }
+
+    /// The same, and where no node will do, what PostFilter plugins come to: whom preemption would cost. Nobody is
+    /// evicted for it.
+    pub fn evaluate_with_post_filter(&self, pod: &Arc<Pod>) -> Option<CycleTrace> {
+        self.tried(pod, true)
+    }
+
+    /// Whether the configuration names extenders, which no evaluation asks.
+    pub fn has_extenders(&self) -> bool {
+        !self.world.extenders.is_empty()
+    }
+
+    pub(super) fn tried(&self, pod: &Arc<Pod>, has_post_filter: bool) -> Option<CycleTrace> {
         let profiles = Arc::clone(&self.world.profiles);
         let framework = framework_of(&profiles, &pod.spec.scheduler_name)?;
         let mut copy = self.clone();
@@ -24,6 +39,10 @@ impl Scheduler {
         copy.options.is_batching = false;
         copy.looks_at_all_nodes = true;
         copy.world.extenders = Arc::default();
+        if has_post_filter {
+            // Plugins look up the newest version of the pod, which may be one that is only thought of.
+            copy.world.objects.pods.insert(pod.key(), Arc::clone(pod));
+        }
         copy.cache.update_snapshot(&mut copy.world.snapshot);
         let pod_info = PodInfo::with_options(Arc::clone(pod), copy.world.request_options);
         let queued = QueuedPodInfo::new(Arc::new(pod_info), copy.world.now);
@@ -37,6 +56,7 @@ impl Scheduler {
                 Phase::PreScore => copy.pre_score(&mut cycle, framework),
                 Phase::Score => copy.score(&mut cycle, framework),
                 Phase::Select => copy.select_host(&mut cycle),
+                Phase::PostFilter if has_post_filter => copy.post_filter(&mut cycle, framework),
                 _ => {
                     break match cycle.host.take() {
                         Some(node) => CycleOutcome::Tried { node },
@@ -57,9 +77,14 @@ impl Scheduler {
             });
             match next {
                 Next::Phase(next) => cycle.next = next,
-                Next::Failed(failure, _) => {
-                    break CycleOutcome::Unschedulable { message: failure.message(), nominated_node: None };
+                Next::Failed(failure, nominating) if failure.is_rejection() => {
+                    let nominated_node = match nominating {
+                        NominatingInfo::Override(node) if !node.is_empty() => Some(node),
+                        NominatingInfo::Override(_) | NominatingInfo::Noop => None,
+                    };
+                    break CycleOutcome::Unschedulable { message: failure.message(), nominated_node };
                 }
+                Next::Failed(failure, _) => break CycleOutcome::Error { message: failure.message() },
                 Next::Suspended(_) | Next::Bind | Next::Tried(_) => break CycleOutcome::InProgress,
             }
         };

@@ -45,6 +45,7 @@ pub mod turns;
 pub mod view;
 mod view_builder;
 mod waits;
+pub mod weights;
 mod world;
 
 use std::collections::{BTreeMap, VecDeque};

@@ -76,21 +76,20 @@ impl Scheduler {
     ///
     /// Costs a copy of the scheduler, which shares all objects, and every plugin for every node.
     pub fn read(&self, pod: &Arc<Pod>, node: Option<&Str>) -> Option<PodReading> {
+        self.read_as(pod, node, false)
+    }
+
+    /// The same of all nodes, with what PostFilter plugins come to where no node will do.
+    pub fn read_to_the_end(&self, pod: &Arc<Pod>) -> Option<PodReading> {
+        self.read_as(pod, None, true)
+    }
+
+    fn read_as(&self, pod: &Arc<Pod>, node: Option<&Str>, has_post_filter: bool) -> Option<PodReading> {
         let profiles = Arc::clone(&self.world.profiles);
         let framework = framework_of(&profiles, &pod.spec.scheduler_name)?;
-        let mut copy = self.clone();
         let assigned_to = (!pod.spec.node_name.is_empty()).then(|| pod.spec.node_name.clone());
-        let pod = match copy.cache.get_pod(pod).map(|info| Arc::clone(&info.pod)) {
-            Ok(there) => {
-                // A pod that the cache does not have stays where it is not.
-                copy.cache.remove_pod(&there).ok();
-                let mut free = Pod::clone(pod);
-                free.spec.node_name = Str::from("");
-                Arc::new(free)
-            }
-            Err(_) => Arc::clone(pod),
-        };
-        let trace = copy.evaluate(&pod)?;
+        let (mut copy, pod) = self.without(pod);
+        let trace = copy.tried(&pod, has_post_filter)?;
         copy.cache.update_snapshot(&mut copy.world.snapshot);
         let handle = copy.world.handle(framework);
         let mut reader = Reader::new(framework, handle, Arc::clone(&trace.pod_info));
@@ -115,6 +114,62 @@ impl Scheduler {
             scores,
             trace: CycleTrace { filter_state: reader.state.clone(), cycle_state: reader.state, ..trace },
         })
+    }
+}
+
+impl Scheduler {
+    /// A copy in which the pod is on no node, and the pod as it is there.
+    fn without(&self, pod: &Arc<Pod>) -> (Self, Arc<Pod>) {
+        let mut copy = self.clone();
+        let pod = match copy.cache.get_pod(pod).map(|info| Arc::clone(&info.pod)) {
+            Ok(there) => {
+                // A pod that the cache does not have stays where it is not.
+                copy.cache.remove_pod(&there).ok();
+                let mut free = Pod::clone(pod);
+                free.spec.node_name = Str::from("");
+                let free = Arc::new(free);
+                copy.world.objects.pods.insert(free.key(), Arc::clone(&free));
+                free
+            }
+            Err(_) => Arc::clone(pod),
+        };
+        (copy, pod)
+    }
+
+    /// A copy that answers questions about a pod and one node after the other, also about a pod that is changed a
+    /// little.
+    pub fn probe(&self, pod: &Arc<Pod>) -> Probe {
+        let (mut copy, _) = self.without(pod);
+        copy.world.extenders = Arc::default();
+        copy.cache.update_snapshot(&mut copy.world.snapshot);
+        Probe { copy }
+    }
+}
+
+/// A scheduler that is asked what its plugins say of a pod and a node. It decides nothing and stays as it is.
+#[derive(Debug)]
+pub struct Probe {
+    copy: Scheduler,
+}
+
+impl Probe {
+    /// Who refuses the node, if the pod were so. `None` if no profile is responsible for it, or there is no such node.
+    ///
+    /// Costs every PreFilter plugin over the cluster, and every Filter plugin for that node.
+    pub fn ask(&self, pod: &Arc<Pod>, node: &str) -> Option<Vec<Refusal>> {
+        let world = &self.copy.world;
+        let framework = framework_of(&world.profiles, &pod.spec.scheduler_name)?;
+        let handle = world.handle(framework);
+        let info = handle.snapshot.get(node)?;
+        let pod = Arc::new(PodInfo::with_options(Arc::clone(pod), world.request_options));
+        let mut reader = Reader::new(framework, handle, pod);
+        reader.pre_filter();
+        Some(reader.node(info).refusals)
+    }
+
+    /// What an attempt would come to if the pod were so, PostFilter included.
+    pub fn attempt(&self, pod: &Arc<Pod>) -> Option<CycleTrace> {
+        self.copy.evaluate_with_post_filter(pod)
     }
 }
 

@@ -522,7 +522,7 @@ impl Scheduler {
         (n_nodes * percentage / 100).max(MIN_FEASIBLE_NODES_TO_FIND)
     }
 
-    fn post_filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
+    pub(super) fn post_filter(&mut self, cycle: &mut Cycle, framework: &Framework) -> Next {
         let pod_info = Arc::clone(cycle.pod_info());
         let (result, status, verdicts) = framework.run_post_filter_plugins(
             &self.world.handle(framework),

@@ -79,7 +79,7 @@ async fn watch(client: &Client, kind: Kind, listing: Listing, reports: &Sender<(
     Ended::NobodyListens
 }
 
-fn api_resource(kind: Kind) -> ApiResource {
+pub(super) fn api_resource(kind: Kind) -> ApiResource {
     let (group, version) = kind.api_version().split_once('/').unwrap_or(("", kind.api_version()));
     let gvk = GroupVersionKind::gvk(group, version, kind.as_str());
     ApiResource::from_gvk_with_plural(&gvk, kind.resource())

@@ -17,6 +17,7 @@ pub mod keeper;
 mod kept;
 pub mod lease;
 pub mod observer;
+pub mod once;
 pub mod others;
 pub mod past;
 pub mod requests;

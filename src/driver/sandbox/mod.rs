@@ -20,6 +20,7 @@ pub mod record;
 pub mod returns;
 pub mod sample;
 pub mod scenario;
+mod several;
 pub mod simulator;
 pub mod storage_defaults;
 pub mod words;

@@ -567,6 +567,8 @@ impl Simulator {
             Edit::Label { node, label } => {
                 api.label(Kind::Node, &NamespacedName::cluster(node.clone()), label)
             }
+            Edit::Activate(pod) => return self.activate(pod),
+            Edit::Several { what, edits } => return self.edit_all(what, edits),
             Edit::Allow(_) | Edit::Reject(_) => {
                 let (inputs, said) = permit::signals(&self.scheduler, edit)?;
                 inputs.into_iter().for_each(|input| self.input(input));

@@ -77,6 +77,8 @@ pub fn told(edit: &Edit) -> String {
         Edit::Configure { source, .. } => format!("config {source}"),
         Edit::Allow(pod) => format!("allow {pod}"),
         Edit::Reject(pod) => format!("reject {pod}"),
+        Edit::Activate(pod) => format!("activate {pod}"),
+        Edit::Several { what, .. } => what.clone(),
     }
 }
 

@@ -1,0 +1,72 @@
+//! What a set of changes does to others: one run with it beside one without.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::api::objects::Pod;
+use crate::api::{NamespacedName, Str};
+use crate::driver::sandbox::simulator::Simulator;
+
+/// What happens to other pods that would not have happened without the changes.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Effects {
+    /// Pods that lose their node, by hand or by preemption.
+    pub evicted: Vec<NamespacedName>,
+    /// Pods that would have got a node and do not.
+    pub stuck: Vec<NamespacedName>,
+    /// Pods that get to another node: from, to.
+    pub moved: Vec<(NamespacedName, Str, Str)>,
+    /// Pods that get a node as well.
+    pub also_placed: Vec<(NamespacedName, Str)>,
+}
+
+impl Effects {
+    /// Whether nobody else is concerned.
+    pub const fn is_empty(&self) -> bool {
+        self.evicted.is_empty() && self.stuck.is_empty() && self.moved.is_empty() && self.also_placed.is_empty()
+    }
+
+    /// What they cost: an eviction that no change has asked for 4, a pod that is stuck 10, a move 1.
+    pub(super) fn cost(&self, n_asked: usize) -> u32 {
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let unasked = count(self.evicted.len().saturating_sub(n_asked));
+        unasked
+            .saturating_mul(4)
+            .saturating_add(count(self.stuck.len()).saturating_mul(10))
+            .saturating_add(count(self.moved.len()))
+    }
+}
+
+/// Compares how pods ended, but for the one that it is about.
+pub(super) fn effects(
+    start: &Simulator,
+    without: &Simulator,
+    with: &Simulator,
+    about: &NamespacedName,
+) -> Effects {
+    let pods = |simulator: &Simulator| -> BTreeMap<NamespacedName, Arc<Pod>> { simulator.api().objects().pods.clone() };
+    let (before, base, now) = (pods(start), pods(without), pods(with));
+    let node_of = |pods: &BTreeMap<NamespacedName, Arc<Pod>>, key: &NamespacedName| {
+        pods.get(key).filter(|pod| pod.is_assigned() && !pod.is_terminating()).map(|pod| pod.spec.node_name.clone())
+    };
+    let mut found = Effects::default();
+    for (key, pod) in base.iter().filter(|(key, _)| *key != about) {
+        // Most pods stay where they are.
+        if now.get(key).is_some_and(|now| Arc::ptr_eq(now, pod)) {
+            continue;
+        }
+        match (node_of(&base, key), node_of(&now, key)) {
+            (Some(from), Some(to)) if from != to => found.moved.push((key.clone(), from, to)),
+            (Some(_), None) if node_of(&before, key).is_some() => found.evicted.push(key.clone()),
+            (Some(_), None) => found.stuck.push(key.clone()),
+            (None, Some(to)) => found.also_placed.push((key.clone(), to)),
+            _ => {}
+        }
+    }
+    for key in now.keys().filter(|key| *key != about && !base.contains_key(*key)) {
+        if let Some(to) = node_of(&now, key) {
+            found.also_placed.push((key.clone(), to));
+        }
+    }
+    found
+}
