@@ -176,7 +176,9 @@ fn of_recording(place: &str) -> anyhow::Result<Simulator> {
     let mut rewind = Rewind::of_recording(&session, &registry, HistoryLimits::default())
         .with_context(|| recorded.name())?;
     let wrong = |at: &str| {
-        format!("{at:?} is no place of {file}: a time after its start such as 2m14s, a percentage such as 50%, or a marker")
+        format!(
+            "{at:?} is no place of {file}: a time after its start such as 2m14s, a percentage such as 50%, or a marker"
+        )
     };
     match at {
         None => _ = rewind.go_to_end(),

@@ -181,8 +181,20 @@ fn of_recording(args: &CompareArgs, file: &Path) -> anyhow::Result<Vec<Compared>
 
 fn render(compared: &[Compared], form: Form) -> String {
     let header = [
-        "CONFIGURATION", "PLACED", "PENDING", "PREEMPTED", "ATTEMPTS", "CPU MEAN", "SD", "MEMORY MEAN", "SD",
-        "EMPTY", "HOLE", "WAIT P50", "P90", "P99",
+        "CONFIGURATION",
+        "PLACED",
+        "PENDING",
+        "PREEMPTED",
+        "ATTEMPTS",
+        "CPU MEAN",
+        "SD",
+        "MEMORY MEAN",
+        "SD",
+        "EMPTY",
+        "HOLE",
+        "WAIT P50",
+        "P90",
+        "P99",
     ];
     let rows: Vec<Vec<String>> = compared
         .iter()
@@ -214,9 +226,17 @@ fn render(compared: &[Compared], form: Form) -> String {
     type Number = fn(&Totals) -> u64;
     let millis = |totals: &Totals| u64::try_from(totals.waits.p90.as_millis()).unwrap_or(u64::MAX);
     let kinds: [(&str, Box<dyn Fn(&Totals) -> u64>, fn(u64) -> String); 5] = [
-        ("Balance: standard deviation of the nodes' cpu in use", Box::new(move |it| deviation(it, "cpu")), percent),
+        (
+            "Balance: standard deviation of the nodes' cpu in use",
+            Box::new(move |it| deviation(it, "cpu")),
+            percent,
+        ),
         ("The same of memory", Box::new(move |it| deviation(it, "memory")), percent),
-        ("Fragmentation: free cpu outside of the largest hole", Box::new((|it| it.measures.fragmentation()) as Number), percent),
+        (
+            "Fragmentation: free cpu outside of the largest hole",
+            Box::new((|it| it.measures.fragmentation()) as Number),
+            percent,
+        ),
         ("Wait for a node, 90 of 100 pods", Box::new(millis), |n| human_duration(Duration::from_millis(n))),
         ("Pending pods", Box::new((|it| it.pending as u64) as Number), |n| n.to_string()),
     ];

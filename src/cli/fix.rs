@@ -62,7 +62,8 @@ pub enum Budget {
 
 fn budget(text: &str) -> Result<Budget, String> {
     if let Some(runs) = text.strip_suffix("runs").or_else(|| text.strip_suffix("run")) {
-        let runs = runs.trim().parse().map_err(|_| format!("{text:?} is no number of runs such as 20runs"))?;
+        let runs =
+            runs.trim().parse().map_err(|_| format!("{text:?} is no number of runs such as 20runs"))?;
         return Ok(Budget::Runs(runs));
     }
     parse_duration(text).map(Budget::Time)
@@ -166,7 +167,8 @@ fn effects(effects: &Effects) -> Vec<String> {
         return vec!["nobody else is concerned".to_owned()];
     }
     let mut lines = Vec::new();
-    let names = |keys: &[crate::api::NamespacedName]| keys.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let names =
+        |keys: &[crate::api::NamespacedName]| keys.iter().map(ToString::to_string).collect::<Vec<_>>();
     if !effects.evicted.is_empty() {
         lines.push(format!("evicted: {}", listed(names(&effects.evicted))));
     }

@@ -48,10 +48,11 @@ pub(super) fn show(script: &PathBuf, folder: &Path, args: &SandboxArgs) -> anyho
     let mut wrong = None;
     let name = script.file_name().map_or_else(|| "script".to_owned(), |it| it.to_string_lossy().into_owned());
     let played = run_recorded(&sources, &text, &read_file, &mut |_| {}, &mut |config, options, start| {
-        let started = Header::new(config, options, start, &name).map_err(anyhow::Error::from).and_then(|header| {
-            let sink = Box::new(memory.clone());
-            Ok(Recorder::start(sink, &header, RecorderOptions::default())?)
-        });
+        let started =
+            Header::new(config, options, start, &name).map_err(anyhow::Error::from).and_then(|header| {
+                let sink = Box::new(memory.clone());
+                Ok(Recorder::start(sink, &header, RecorderOptions::default())?)
+            });
         match started {
             Ok((started, tap)) => {
                 recorder = Some(started);

@@ -125,7 +125,8 @@ pub fn capacity(
             break None;
         };
         let key = pod.key();
-        let edit = put(&Object::from(pod)).ok_or_else(|| CapacityError::Refused("the pod cannot be written".into()))?;
+        let edit = put(&Object::from(pod))
+            .ok_or_else(|| CapacityError::Refused("the pod cannot be written".into()))?;
         copy.edit(&edit).map_err(CapacityError::Refused)?;
         settle(&mut copy, &key, question.may_preempt);
         let Some(pod) = copy.api().objects().pods.get(&key).cloned() else { break None };

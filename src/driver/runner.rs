@@ -150,10 +150,7 @@ pub fn run_watched(
     }
 }
 
-fn summary(
-    simulator: &Simulator,
-    before: &BTreeMap<NamespacedName, Arc<Pod>>,
-) -> RunSummary {
+fn summary(simulator: &Simulator, before: &BTreeMap<NamespacedName, Arc<Pod>>) -> RunSummary {
     let waited: BTreeMap<&NamespacedName, &Uid> = before
         .iter()
         .filter(|(_, pod)| !pod.is_assigned() && !pod.is_terminal())

@@ -22,6 +22,7 @@ use super::inspect::{Inspect, Inspected};
 use super::latency::LatencyView;
 use super::live::session::LiveCommand;
 use super::live::view::LiveView;
+use super::outlook::task::WhatIfView;
 use super::recorder::RecorderStats;
 use super::replay::scan::Scan;
 use super::replay::{Ending, RecordedSession};
@@ -210,6 +211,12 @@ pub enum SessionCommand {
     Inspect(Inspect),
     /// Compares two branches.
     Compare(usize, usize),
+    /// Asks what would be if the cluster changed, in the words of [`super::sandbox::words`].
+    WhatIf(String),
+    /// Makes the changes that were asked about, in a branch.
+    TakeWhatIf,
+    /// The question is of no interest any more.
+    ForgetWhatIf,
     /// Sets breakpoints, watches, and goes to where a condition is true.
     Debug(DebugCommand),
     /// Ends the session.
@@ -324,6 +331,8 @@ pub struct Known {
     pub latency: Option<Arc<LatencyView>>,
     /// What was asked for last besides the view.
     pub inspected: Option<Arc<Inspected>>,
+    /// What would be, if that was asked.
+    pub what_if: Option<Arc<WhatIfView>>,
 }
 
 /// How a recording that is being made goes.
@@ -575,6 +584,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
     let timeline = stepper.timeline();
     let replay = stepper.replay_view().map(Arc::new);
     let inspected = stepper.inspected();
+    let what_if = stepper.what_if();
     let simulator = stepper.simulator();
     SessionView {
         source: source.clone(),
@@ -593,6 +603,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
             recorder: stepper.recorder_view(),
             latency: stepper.latency(),
             inspected,
+            what_if,
         },
         debug: stepper.debug_view(),
         branches: stepper.branch_views(),

@@ -27,6 +27,7 @@ use super::overlays::filter::Filter;
 use super::overlays::help::Help;
 use super::overlays::input::Input;
 use super::overlays::message::Message;
+use super::overlays::what_if::WhatIfOverlay;
 use super::overlays::{Overlay, OverlayCx, OverlayOutcome, which_key};
 use super::panes::{self, Cx, Outcome, Pane, PaneId, Request, Subject};
 use super::theme::library::Themes;
@@ -246,6 +247,10 @@ impl Shell {
         let compared = |view: &SessionView| view.comparison.as_ref().map(|(number, _)| *number);
         if compared(&new) > compared(&old) {
             self.overlays.push(Box::new(CompareOverlay::default()));
+        }
+        let asked = |view: &SessionView| view.known.what_if.as_ref().map(|asked| asked.number);
+        if asked(&new) > asked(&old) {
+            self.overlays.push(Box::new(WhatIfOverlay::default()));
         }
         let seen = old.notice.as_ref().map_or(0, |notice| notice.number);
         if let Some(notice) = new.notice.as_ref().filter(|notice| notice.number > seen) {

@@ -110,7 +110,8 @@ fn a_bare_pod_is_lost_one_of_a_stateful_set_keeps_its_name_and_an_agent_stays() 
     let answer = ask(&simulator, "drain a");
     let lost: Vec<_> = answer.lost.iter().map(|lost| lost.pod.name.to_string()).collect();
     assert_eq!(lost, ["bare"]);
-    let moved: Vec<_> = answer.moved.iter().map(|it| (it.pod.name.to_string(), it.after.as_deref())).collect();
+    let moved: Vec<_> =
+        answer.moved.iter().map(|it| (it.pod.name.to_string(), it.after.as_deref())).collect();
     assert_eq!(moved.len(), 2, "{answer:?}");
     assert!(moved.contains(&("db-0".to_owned(), Some("b"))));
     let web = answer.moved.iter().find(|it| it.pod.name.starts_with("web-1-")).unwrap();
@@ -129,7 +130,12 @@ fn what_no_longer_fits_is_told_with_the_reason_and_the_budget_that_stood_before_
     let web = |name: &str, node: &str| {
         owned(name, "ReplicaSet", node).replace("metadata: {", "metadata: {labels: {app: web}, ")
     };
-    let manifest = node("a", "2") + &node("b", "1") + budget + &web("web-1-x", "a") + &web("web-1-y", "a") + &web("web-1-z", "b");
+    let manifest = node("a", "2")
+        + &node("b", "1")
+        + budget
+        + &web("web-1-x", "a")
+        + &web("web-1-y", "a")
+        + &web("web-1-z", "b");
     let answer = ask(&sandbox(&manifest), "drain a");
     assert_eq!(answer.stuck.len(), 2);
     assert_eq!(
@@ -137,7 +143,10 @@ fn what_no_longer_fits_is_told_with_the_reason_and_the_budget_that_stood_before_
         Some("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable")
     );
     let [budget] = answer.budgets.as_slice() else { unreachable!("{:?}", answer.budgets) };
-    assert_eq!((budget.budget.to_string(), budget.allowed, budget.evicted.len()), ("default/web".to_owned(), 1, 2));
+    assert_eq!(
+        (budget.budget.to_string(), budget.allowed, budget.evicted.len()),
+        ("default/web".to_owned(), 1, 2)
+    );
     // One of three may go.
     assert!(ask(&sandbox(&manifest), "drain b").budgets.is_empty());
 }

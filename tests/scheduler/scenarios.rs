@@ -34,8 +34,7 @@ fn started(file: &ScenarioFile) -> Simulator {
     let manifests: Vec<&str> = file.manifests.iter().map(|source| source.text.as_str()).collect();
     let gates = FeatureGates::parse(&file.feature_gates).unwrap();
     let options = SchedulerOptions { gates, ..SchedulerOptions::default() };
-    build(&manifests.join("\n---\n"), None, &Calls::default(), options)
-        .with_scenario(Arc::clone(&file.plan))
+    build(&manifests.join("\n---\n"), None, &Calls::default(), options).with_scenario(Arc::clone(&file.plan))
 }
 
 fn run(file: &ScenarioFile) -> Simulator {
@@ -85,7 +84,9 @@ steps:
         pods.map(|pod| (pod.key().to_string(), pod.spec.node_name.to_string())).collect()
     };
     assert_eq!(told(&by_scenario), told(&by_hand));
-    let nodes = |simulator: &Simulator| simulator.api().objects().nodes.values().map(|it| it.spec.clone()).collect::<Vec<_>>();
+    let nodes = |simulator: &Simulator| {
+        simulator.api().objects().nodes.values().map(|it| it.spec.clone()).collect::<Vec<_>>()
+    };
     assert_eq!(nodes(&by_scenario), nodes(&by_hand));
 }
 
@@ -127,7 +128,8 @@ steps:
     assert_eq!((stepper.moment().position, stepper.simulator().scheduler().digest()), wanted);
     // Another way from the middle is a branch, and the scenario goes on in it.
     stepper.command(Tell::ToElapsed(Duration::from_secs(60)));
-    let arrived = |stepper: &Stepper| stepper.simulator().scenario().unwrap().arrived().map(|(_, n)| n).sum::<u64>();
+    let arrived =
+        |stepper: &Stepper| stepper.simulator().scenario().unwrap().arrived().map(|(_, n)| n).sum::<u64>();
     let before = arrived(&stepper);
     stepper.command(Tell::Edit(Edit::Cordon("b".into())));
     stepper.command(Tell::Advance(Advance::By(Duration::from_secs(60))));
@@ -166,7 +168,7 @@ steps:
   apply: '{}'
 - at: 5s
   expect:
-  - {{pod: web, on: true}}
+  - {{pod: web, placed: true}}
   - {{pod: web, pending: Insufficient cpu}}
   - {{pods: 'default/*', placed: '>=2'}}
   - {{pod: lost, gone: true}}
@@ -187,7 +189,10 @@ finally:
         .map(|(wanted, found)| format!("{wanted}: {found}"))
         .collect();
     assert_eq!(scenario.n_failed(), 3);
-    assert!(told[0].starts_with("pod default/web pending because of \"Insufficient cpu\": it is on "), "{told:?}");
+    assert!(
+        told[0].starts_with("pod default/web pending because of \"Insufficient cpu\": it is on "),
+        "{told:?}"
+    );
     assert_eq!(told[1], "at least 2 of pods default/* on a node: 1 are");
     assert_eq!(told[2], "at least 1 evicted pods: 0");
 }
@@ -218,7 +223,7 @@ arrivals:
         "bad.yaml:6: steps[1].do: \"explode\" is no change",
         "bad.yaml:7: steps[2]: nothing happens: write do, apply, mark, note or expect",
         "bad.yaml:8: steps[3]: a step is one of do, apply, mark, note or expect",
-        "bad.yaml:9: steps[4].expect: say one of on: NODE",
+        "bad.yaml:9: steps[4].expect: say one of placed: true, node",
         "bad.yaml:10: steps[5].expect.placed: a number such as 3",
         "bad.yaml:12: arrivals[0].rate: a rate such as 30/m",
         "bad.yaml:13: arrivals[1].process: \"tidal\" is no process",
@@ -228,17 +233,20 @@ arrivals:
     }
     let told = try_read("bad.toml", "seed = 1\nseed = 2\n").unwrap_err();
     assert!(told.starts_with("bad.toml:2: "), "{told}");
-    let told = try_read("bad.toml", "[cluster]\nsample = true\n[[steps]]\nat = \"1m\"\nnot = 3\n").unwrap_err();
+    let told =
+        try_read("bad.toml", "[cluster]\nsample = true\n[[steps]]\nat = \"1m\"\nnot = 3\n").unwrap_err();
     assert!(told.contains("bad.toml:5: steps[0].not: there is no such field"), "{told}");
     assert!(try_read("bad.yaml", "seed: [").unwrap_err().starts_with("bad.yaml:1: "));
 }
 
 #[test]
 fn toml_and_yaml_say_the_same() {
-    let yaml = "name: x\ncluster: {sample: true}\nlasts: 1h\nsteps: [{at: 1m, do: cordon a-1}, {at: 2m, mark: m}]\n";
+    let yaml =
+        "name: x\ncluster: {sample: true}\nlasts: 1h\nsteps: [{at: 1m, do: cordon a-1}, {at: 2m, mark: m}]\n";
     let toml = "name = 'x'\nlasts = '1h'\n[cluster]\nsample = true\n[[steps]]\nat = '1m'\ndo = 'cordon a-1'\n[[steps]]\nat = '2m'\nmark = 'm'\n";
     let (yaml, toml) = (try_read("x.yaml", yaml).unwrap(), try_read("x.toml", toml).unwrap());
-    let deeds = |file: &ScenarioFile| file.plan.steps.iter().map(|it| (it.at, it.deed.clone())).collect::<Vec<_>>();
+    let deeds =
+        |file: &ScenarioFile| file.plan.steps.iter().map(|it| (it.at, it.deed.clone())).collect::<Vec<_>>();
     assert_eq!(deeds(&yaml), deeds(&toml));
     assert_eq!((yaml.manifests, yaml.plan.lasts), (toml.manifests, toml.plan.lasts));
 }

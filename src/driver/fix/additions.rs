@@ -106,7 +106,8 @@ pub(super) fn remove_gates(pod: &Pod) -> Option<Change> {
     if names.is_empty() {
         return None;
     }
-    let what = format!("remove the scheduling gate{} {}", if names.len() > 1 { "s" } else { "" }, names.join(", "));
+    let what =
+        format!("remove the scheduling gate{} {}", if names.len() > 1 { "s" } else { "" }, names.join(", "));
     Some(Change::of_pod(ChangeKind::RemoveGates, what, 1, vec![PatchOp::remove("/spec/schedulingGates")]))
 }
 
@@ -139,7 +140,8 @@ pub(super) fn quorum(cx: &Cx<'_>) -> Vec<Change> {
     if n < needed && n > 0 {
         lower(n);
         let missing = needed - n;
-        let copies: Option<Vec<_>> = (1..=missing.min(50)).map(|i| member(cx.pod, i)).map(|pod| put(&pod.into())).collect();
+        let copies: Option<Vec<_>> =
+            (1..=missing.min(50)).map(|i| member(cx.pod, i)).map(|pod| put(&pod.into())).collect();
         if let Some(edits) = copies.filter(|_| missing <= 50) {
             let what = format!("add {missing} more to gang {name}, like {}", cx.pod.metadata.name);
             let command = format!("# scale up what makes the pods of gang {name}: {missing} more");
@@ -217,7 +219,10 @@ pub(super) fn priority(cx: &Cx<'_>, probe: &Probe) -> Option<Change> {
 
 /// The lowest class that is high enough.
 fn class_of(objects: &ObjectStore, wanted: i32) -> Option<(String, i32)> {
-    let classes = objects.priority_classes.values().filter(|class| class.value >= wanted && class.value <= PRIORITY_MAX);
+    let classes = objects
+        .priority_classes
+        .values()
+        .filter(|class| class.value >= wanted && class.value <= PRIORITY_MAX);
     let least = classes.min_by_key(|class| (class.value, class.metadata.name.clone()))?;
     Some((least.metadata.name.to_string(), least.value))
 }

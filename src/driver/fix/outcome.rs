@@ -23,7 +23,10 @@ pub struct Effects {
 impl Effects {
     /// Whether nobody else is concerned.
     pub const fn is_empty(&self) -> bool {
-        self.evicted.is_empty() && self.stuck.is_empty() && self.moved.is_empty() && self.also_placed.is_empty()
+        self.evicted.is_empty()
+            && self.stuck.is_empty()
+            && self.moved.is_empty()
+            && self.also_placed.is_empty()
     }
 
     /// What they cost: an eviction that no change has asked for 4, a pod that is stuck 10, a move 1.
@@ -44,10 +47,14 @@ pub(super) fn effects(
     with: &Simulator,
     about: &NamespacedName,
 ) -> Effects {
-    let pods = |simulator: &Simulator| -> BTreeMap<NamespacedName, Arc<Pod>> { simulator.api().objects().pods.clone() };
+    let pods = |simulator: &Simulator| -> BTreeMap<NamespacedName, Arc<Pod>> {
+        simulator.api().objects().pods.clone()
+    };
     let (before, base, now) = (pods(start), pods(without), pods(with));
     let node_of = |pods: &BTreeMap<NamespacedName, Arc<Pod>>, key: &NamespacedName| {
-        pods.get(key).filter(|pod| pod.is_assigned() && !pod.is_terminating()).map(|pod| pod.spec.node_name.clone())
+        pods.get(key)
+            .filter(|pod| pod.is_assigned() && !pod.is_terminating())
+            .map(|pod| pod.spec.node_name.clone())
     };
     let mut found = Effects::default();
     for (key, pod) in base.iter().filter(|(key, _)| *key != about) {

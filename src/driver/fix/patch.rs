@@ -126,7 +126,11 @@ mod tests {
                 json!({"foo": ["bar", "qux", "baz"]}),
             ),
             (json!({"baz": "qux", "foo": "bar"}), PatchOp::remove("/baz"), json!({"foo": "bar"})),
-            (json!({"foo": ["bar", "qux", "baz"]}), PatchOp::remove("/foo/1"), json!({"foo": ["bar", "baz"]})),
+            (
+                json!({"foo": ["bar", "qux", "baz"]}),
+                PatchOp::remove("/foo/1"),
+                json!({"foo": ["bar", "baz"]}),
+            ),
             (json!({"baz": "qux"}), PatchOp::replace("/baz", "boo"), json!({"baz": "boo"})),
             (
                 json!({"foo": ["bar"]}),

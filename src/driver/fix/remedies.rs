@@ -88,7 +88,9 @@ fn taints(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
         .taints
         .iter()
         .filter(|taint| matches!(taint.effect, TaintEffect::NoSchedule | TaintEffect::NoExecute))
-        .filter(|taint| !tolerations.iter().any(|own| tolerates(own, &taint.key, &taint.value, &taint.effect, false)))
+        .filter(|taint| {
+            !tolerations.iter().any(|own| tolerates(own, &taint.key, &taint.value, &taint.effect, false))
+        })
         .collect();
     if unwanted.is_empty() {
         return Vec::new();
@@ -204,7 +206,11 @@ fn lower_requests(pod: &Pod, short: &[Short]) -> Option<Change> {
         // A tenth of the request costs a point.
         cost += u32::try_from((10 * short + requested - 1) / requested).unwrap_or(10);
         ops.extend(lower(pod, resource, *short)?);
-        said.push(format!("{resource} from {} to {}", spelled(resource, *requested), spelled(resource, left)));
+        said.push(format!(
+            "{resource} from {} to {}",
+            spelled(resource, *requested),
+            spelled(resource, left)
+        ));
     }
     let what = format!("request less: {}", said.join(", "));
     Some(Change::of_pod(ChangeKind::LowerRequests, what, cost, ops))
@@ -226,7 +232,8 @@ fn lower(pod: &Pod, resource: &str, by: i64) -> Option<Vec<PatchOp>> {
         }
         ops
     };
-    let pod_level = pod.spec.resources.as_ref().and_then(|own| Some((own, amount(own.requests.get(resource)?))));
+    let pod_level =
+        pod.spec.resources.as_ref().and_then(|own| Some((own, amount(own.requests.get(resource)?))));
     if let Some((own, old)) = pod_level {
         return (old > by).then(|| lowered(old, "/spec/resources", own.limits.contains_key(resource)));
     }
@@ -235,7 +242,11 @@ fn lower(pod: &Pod, resource: &str, by: i64) -> Option<Vec<PatchOp>> {
     let (at, most) = containers.max_by_key(|(at, container)| (request(container), std::cmp::Reverse(*at)))?;
     let old = request(most);
     (old > by).then(|| {
-        lowered(old, &format!("/spec/containers/{at}/resources"), most.resources.limits.contains_key(resource))
+        lowered(
+            old,
+            &format!("/spec/containers/{at}/resources"),
+            most.resources.limits.contains_key(resource),
+        )
     })
 }
 
@@ -263,7 +274,8 @@ fn affinity(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
         .iter()
         .filter(|(key, value)| object.label(key) != Some(value.as_ref()))
         .collect();
-    let required = cx.pod.spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref()?.required.as_ref());
+    let required =
+        cx.pod.spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref()?.required.as_ref());
     let mut changes = Vec::new();
     let drop_selector: Vec<PatchOp> = if wrong.len() == cx.pod.spec.node_selector.len() && !wrong.is_empty() {
         vec![PatchOp::remove("/spec/nodeSelector")]
@@ -307,7 +319,9 @@ fn affinity(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
     let wanted = required.node_selector_terms.iter().find_map(|term| {
         let is_plain = term.match_fields.is_empty() && !term.match_expressions.is_empty();
         let missing = term.match_expressions.iter().filter(|wanted| {
-            !object.label(&wanted.key).is_some_and(|has| wanted.values.iter().any(|value| value.as_str() == has))
+            !object
+                .label(&wanted.key)
+                .is_some_and(|has| wanted.values.iter().any(|value| value.as_str() == has))
         });
         let labels: Option<Vec<(String, String)>> = missing
             .map(|wanted| {
@@ -325,7 +339,8 @@ fn label(node: &NodeInfo, labels: &[(String, String)]) -> Change {
     let texts: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
     // What says where or what a node is cannot be made true by a label.
     let is_fact = labels.iter().any(|(key, _)| key.contains("kubernetes.io/"));
-    let edits = texts.iter().map(|label| Edit::Label { node: node.name().clone(), label: label.clone() }).collect();
+    let edits =
+        texts.iter().map(|label| Edit::Label { node: node.name().clone(), label: label.clone() }).collect();
     let command = format!("kubectl label node {} {} --overwrite", node.name(), texts.join(" "));
     let what = format!("label {} with {}", node.name(), texts.join(", "));
     Change::of_cluster(ChangeKind::LabelNode, what, if is_fact { 9 } else { 3 }, edits, vec![command])
@@ -335,7 +350,9 @@ fn ports(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
     let mut changes: Vec<Change> = holders_of_ports(cx, node).into_iter().collect();
     let containers = cx.pod.spec.containers.iter().enumerate();
     let ops: Vec<PatchOp> = containers
-        .flat_map(|(at, container)| container.ports.iter().enumerate().map(move |(port, own)| (at, port, own)))
+        .flat_map(|(at, container)| {
+            container.ports.iter().enumerate().map(move |(port, own)| (at, port, own))
+        })
         .filter(|(_, _, own)| own.host_port > 0)
         .map(|(at, port, _)| PatchOp::replace(format!("/spec/containers/{at}/ports/{port}/hostPort"), 0))
         .collect();
@@ -346,7 +363,9 @@ fn ports(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
 }
 
 fn spread(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
-    let Some(found) = explain_spread(&cx.trace.filter_state, &cx.trace.snapshot, node) else { return Vec::new() };
+    let Some(found) = explain_spread(&cx.trace.filter_state, &cx.trace.snapshot, node) else {
+        return Vec::new();
+    };
     let violated: Vec<_> = found.iter().filter(|spread| !spread.is_kept()).collect();
     let constraints = &cx.pod.spec.topology_spread_constraints;
     let place_of = |topology_key: &str| {
@@ -396,8 +415,11 @@ fn spread(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
 }
 
 fn pod_affinity(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
-    let Some(found) = explain_affinity(&cx.trace.filter_state, &cx.trace.snapshot, node) else { return Vec::new() };
-    let is_met = found.affinity.iter().all(|pods| pods.domain.is_some() && (pods.number > 0 || found.may_be_first));
+    let Some(found) = explain_affinity(&cx.trace.filter_state, &cx.trace.snapshot, node) else {
+        return Vec::new();
+    };
+    let is_met =
+        found.affinity.iter().all(|pods| pods.domain.is_some() && (pods.number > 0 || found.may_be_first));
     let drop = |kind, which: &str, what: &str| {
         let path = format!("/spec/affinity/{which}/requiredDuringSchedulingIgnoredDuringExecution");
         Change::of_pod(kind, format!("drop {what}"), 5, vec![PatchOp::remove(path)])
@@ -426,7 +448,8 @@ fn pod_affinity(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
         .filter_map(|pods| Some((&pods.key, pods.domain.as_ref()?)))
         .collect();
     if !others.is_empty() {
-        let evict = members_of_domain(cx, &others, |own, other, topology| own.is_repelled_by(other, topology));
+        let evict =
+            members_of_domain(cx, &others, |own, other, topology| own.is_repelled_by(other, topology));
         per_rule.push(evict.into_iter().collect());
     }
     // Two rules at once are left to other nodes.

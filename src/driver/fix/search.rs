@@ -74,7 +74,9 @@ pub fn find(
     search.report.progress.n_candidates = sets.len();
     search.try_all(sets);
     let mut report = search.report;
-    report.fixes.sort_by(|a, b| (a.cost, a.changes.len(), a.title()).cmp(&(b.cost, b.changes.len(), b.title())));
+    report
+        .fixes
+        .sort_by(|a, b| (a.cost, a.changes.len(), a.title()).cmp(&(b.cost, b.changes.len(), b.title())));
     Ok(report)
 }
 
@@ -220,7 +222,8 @@ impl Search<'_> {
                 change.map(|change| Set::of(first.iter().cloned().chain([change]).collect(), &Str::from(""))),
             );
         }
-        let names = |sorts: &Vec<ChangeKind>| sorts.iter().map(|sort| sort.code()).collect::<Vec<_>>().join(" + ");
+        let names =
+            |sorts: &Vec<ChangeKind>| sorts.iter().map(|sort| sort.code()).collect::<Vec<_>>().join(" + ");
         self.report.tried = sets.n_by_sort.iter().map(|(sorts, n)| (names(sorts), *n)).collect();
         sets.by_sort.into_values().flatten().collect()
     }
@@ -249,7 +252,10 @@ impl Search<'_> {
             {
                 sets.add(Set::of(first.iter().cloned().chain([pin]).collect(), &node.node));
             }
-            if self.question.onto.is_none() && !node.refusals.is_empty() && shapes.insert(additions::shape(info)) {
+            if self.question.onto.is_none()
+                && !node.refusals.is_empty()
+                && shapes.insert(additions::shape(info))
+            {
                 self.by_copy(cx, info, &node.refusals, first, sets);
             }
         }
@@ -264,7 +270,8 @@ impl Search<'_> {
         first: &[Change],
         sets: &mut Sets,
     ) {
-        let left: Vec<&Refusal> = refusals.iter().filter(|refusal| !is_cured_by_empty_copy(refusal)).collect();
+        let left: Vec<&Refusal> =
+            refusals.iter().filter(|refusal| !is_cured_by_empty_copy(refusal)).collect();
         if left.len() >= N_REFUSALS {
             return;
         }
@@ -293,7 +300,8 @@ impl Search<'_> {
         let weights = deciding_weights(&scores.outcome, scores.at);
         let sets = weights.into_iter().filter(|(_, _, then)| *then > 0).map(|(plugin, now, then)| {
             let edits = vec![Edit::Weight { plugin: plugin.into(), weight: then }];
-            let command = format!("# KubeSchedulerConfiguration: weight {then} in place of {now} for {plugin}");
+            let command =
+                format!("# KubeSchedulerConfiguration: weight {then} in place of {now} for {plugin}");
             let what = format!("give {plugin} weight {then} in place of {now}");
             Set::of(vec![Change::of_cluster(ChangeKind::SetWeight, what, 5, edits, vec![command])], onto)
         });
@@ -390,7 +398,9 @@ fn combinations(ways: &[Vec<Change>]) -> Vec<Vec<Change>> {
     for way in ways {
         all = all
             .iter()
-            .flat_map(|set| way.iter().map(move |change| set.iter().cloned().chain([change.clone()]).collect()))
+            .flat_map(|set| {
+                way.iter().map(move |change| set.iter().cloned().chain([change.clone()]).collect())
+            })
             .collect();
     }
     all

@@ -586,11 +586,16 @@ impl Live {
             SessionCommand::Leave => {
                 self.say(NoticeLevel::Info, "this is the live cluster: :fork copies it into a sandbox");
             }
+            SessionCommand::WhatIf(_) | SessionCommand::TakeWhatIf => {
+                let text = "what would be is asked in a sandbox: fork this moment (:fork), and ask there";
+                self.say(NoticeLevel::Info, text);
+            }
             SessionCommand::Inspect(question) => self.inspector.ask(question),
             SessionCommand::Seek(_)
             | SessionCommand::SeekAgain { .. }
             | SessionCommand::Fork
             | SessionCommand::Compare(..)
+            | SessionCommand::ForgetWhatIf
             | SessionCommand::Debug(_)
             | SessionCommand::Back(_)
             | SessionCommand::ToEnd

@@ -127,7 +127,8 @@ pub fn measure(nodes: &[Arc<NodeInfo>]) -> Measures {
         measures.empty_nodes += usize::from(is_empty(node));
         let uses = uses(node);
         let left = |at: usize| uses.get(at).map_or(0, |(_, used, there)| there.saturating_sub(*used));
-        let is_used_up = |at: usize| uses.get(at).is_some_and(|(_, used, there)| share(*used, *there) >= USED_UP);
+        let is_used_up =
+            |at: usize| uses.get(at).is_some_and(|(_, used, there)| share(*used, *there) >= USED_UP);
         let (cpu, memory, places) = (left(0), left(1), left(2));
         measures.free.0 += cpu;
         measures.free.1 += memory;
@@ -155,7 +156,14 @@ pub fn measure(nodes: &[Arc<NodeInfo>]) -> Measures {
             let mean = shares.iter().sum::<u64>() / n;
             let squares: u64 = shares.iter().map(|share| share.abs_diff(mean).pow(2)).sum();
             let highest = shares.iter().copied().max().unwrap_or(0);
-            ResourceMeasure { resource, requested, allocatable, mean, deviation: (squares / n).isqrt(), highest }
+            ResourceMeasure {
+                resource,
+                requested,
+                allocatable,
+                mean,
+                deviation: (squares / n).isqrt(),
+                highest,
+            }
         })
         .collect();
     let rank = |measure: &ResourceMeasure| match &*measure.resource {

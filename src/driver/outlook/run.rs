@@ -184,11 +184,11 @@ pub fn run_out(
     let mut watcher = Watcher::new(simulator);
     let mut said = Vec::new();
     for change in changes {
-        let SimulatorSaid::Edited(done) = simulator.apply(&SimulatorOp::Edit(change.clone()), None).said else {
+        let SimulatorSaid::Edited(done) = simulator.apply(&SimulatorOp::Edit(change.clone()), None).said
+        else {
             continue;
         };
-        let is_drain =
-            matches!(change, Edit::Change(crate::driver::sandbox::changes::Change::Drain(_)));
+        let is_drain = matches!(change, Edit::Change(crate::driver::sandbox::changes::Change::Drain(_)));
         watcher.see(simulator, if is_drain { By::Drain } else { By::Others });
         said.push(done.map_err(|reason| {
             let change = crate::driver::sandbox::words::told(change);

@@ -13,7 +13,7 @@ use crate::api::{Kind, NamespacedName, Object, Selector, Str, Time};
 
 use super::api::{ApiError, SandboxApi, not_found};
 use super::edits::EditError;
-use super::returns::{Fate, Returns, fate, fresh_copy, free_name};
+use super::returns::{Fate, Returns, fate, free_name, fresh_copy};
 use super::simulator::Simulator;
 
 /// The taint of a node whose kubelet is not heard of.
@@ -140,7 +140,12 @@ impl Simulator {
     }
 }
 
-fn make(api: &mut SandboxApi, returns: &mut Returns, change: &Change, now: Time) -> Result<String, EditError> {
+fn make(
+    api: &mut SandboxApi,
+    returns: &mut Returns,
+    change: &Change,
+    now: Time,
+) -> Result<String, EditError> {
     match change {
         Change::Drain(node) => drain(api, returns, node, now),
         Change::RemoveNode(node) => {

@@ -7,8 +7,8 @@
 pub mod admission;
 pub mod answers;
 pub mod api;
-mod configuration;
 pub mod changes;
+mod configuration;
 pub mod controllers;
 pub mod deletion;
 pub mod disk_defaults;

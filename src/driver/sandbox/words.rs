@@ -24,7 +24,10 @@ pub const FORMS: [(&str, &str); 15] = [
     ("up NODE", "it is heard of again"),
     ("config FILE", "start the scheduler again under another KubeSchedulerConfiguration"),
     ("weight PLUGIN=N", "give a Score plugin another weight"),
-    ("scale KIND/[NAMESPACE/]NAME N", "make the pods of a controller so many; LABEL=VALUE N those with a label"),
+    (
+        "scale KIND/[NAMESPACE/]NAME N",
+        "make the pods of a controller so many; LABEL=VALUE N those with a label",
+    ),
     ("apply FILE", "create or replace the objects of a manifest"),
     ("delete KIND [NAMESPACE/]NAME", "delete an object; a pod is not replaced"),
 ];
@@ -84,11 +87,11 @@ pub fn told(edit: &Edit) -> String {
 
 fn one<'w, 't>(words: &'w [&'t str], read_file: ReadFile<'_>) -> Result<(Edit, &'w [&'t str]), String> {
     let verb = words.first().copied().unwrap_or_default();
-    let word = |index: usize| -> Result<&'t str, String> { words.get(index).copied().ok_or_else(|| form(verb)) };
+    let word =
+        |index: usize| -> Result<&'t str, String> { words.get(index).copied().ok_or_else(|| form(verb)) };
     let name = |index: usize| word(index).map(Str::from);
-    let number = |text: &str| {
-        text.parse::<usize>().map_err(|_| format!("{text:?} is not a number; {}", form(verb)))
-    };
+    let number =
+        |text: &str| text.parse::<usize>().map_err(|_| format!("{text:?} is not a number; {}", form(verb)));
     let file = |index: usize| -> Result<(String, String), String> {
         let path = word(index)?;
         Ok((path.to_owned(), read_file(path)?))
@@ -216,7 +219,10 @@ mod tests {
     #[test]
     fn changes_stand_one_after_the_other() {
         assert_eq!(
-            read("drain n-1 add 3 nodes like n-2 add 2 like n-2 scale deploy/shop/web 5 scale app=web,tier=a 0").unwrap(),
+            read(
+                "drain n-1 add 3 nodes like n-2 add 2 like n-2 scale deploy/shop/web 5 scale app=web,tier=a 0"
+            )
+            .unwrap(),
             [
                 "drain n-1",
                 "add 3 like n-2",
@@ -263,7 +269,11 @@ mod tests {
         ] {
             assert_eq!(read(words).unwrap_err(), wrong);
         }
-        assert!(read("explode n-1").unwrap_err().starts_with("\"explode\" is no change; changes are: drain NODE,"));
+        assert!(
+            read("explode n-1")
+                .unwrap_err()
+                .starts_with("\"explode\" is no change; changes are: drain NODE,")
+        );
         assert!(read("scale rs/web many").unwrap_err().contains("\"many\" is not a number"));
     }
 }

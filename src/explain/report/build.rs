@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::codes::{EXTENDER, code_of};
 use super::pair::{against, choice};
 use super::{
-    AttemptReport, CandidateReport, ExplainError, Explanation, NoHelp, NodeReport, OneChangeReport, PodStatus,
-    PreFilterReport, PreemptionReport, QueueReport, ReasonCount, RefusalReport, RefuserReport, SCHEMA, Shortfall,
-    VictimReport,
+    AttemptReport, CandidateReport, ExplainError, Explanation, NoHelp, NodeReport, OneChangeReport,
+    PodStatus, PreFilterReport, PreemptionReport, QueueReport, ReasonCount, RefusalReport, RefuserReport,
+    SCHEMA, Shortfall, VictimReport,
 };
 use crate::api::objects::Pod;
 use crate::api::{NamespacedName, Str};
@@ -59,7 +59,10 @@ pub fn explain(
         ));
     }
     if scheduler.has_extenders() {
-        notes.push("The configuration has extenders. They were not asked; they may refuse nodes or add points.".into());
+        notes.push(
+            "The configuration has extenders. They were not asked; they may refuse nodes or add points."
+                .into(),
+        );
     }
     Ok(Explanation {
         schema: SCHEMA,
@@ -291,7 +294,9 @@ fn reasons(trace: &CycleTrace) -> Vec<ReasonCount> {
             NodeVerdict::Feasible | NodeVerdict::NotEvaluated => {}
         }
     }
-    counts.sort_by(|a, b| b.nodes.cmp(&a.nodes).then_with(|| (&a.plugin, &a.reason).cmp(&(&b.plugin, &b.reason))));
+    counts.sort_by(|a, b| {
+        b.nodes.cmp(&a.nodes).then_with(|| (&a.plugin, &a.reason).cmp(&(&b.plugin, &b.reason)))
+    });
     counts
 }
 
@@ -345,8 +350,7 @@ pub(super) fn refusal_with_why(trace: &CycleTrace, node: &NodeInfo, by: &Refusal
 }
 
 fn changes(reading: &PodReading) -> Vec<OneChangeReport> {
-    let by_node: BTreeMap<&Str, &NodeReading> =
-        reading.nodes.iter().map(|node| (&node.node, node)).collect();
+    let by_node: BTreeMap<&Str, &NodeReading> = reading.nodes.iter().map(|node| (&node.node, node)).collect();
     let away = one_change_away(reading).into_iter().enumerate();
     away.map(|(i, change)| {
         let info = reading.trace.snapshot.get(&change.node);
@@ -456,8 +460,10 @@ fn preemption_report(trace: &CycleTrace, scheduler: &Scheduler) -> Option<Preemp
         post_filter.verdicts.iter().find(|verdict| verdict.plugin == names::DEFAULT_PREEMPTION)
     });
     let Some(answer) = answer else {
-        let sentence = "Preemption was not tried: another PostFilter plugin ended the attempt before.".to_owned();
-        let message = post_filter.iter().flat_map(|post_filter| &post_filter.verdicts).map(|v| v.status.message());
+        let sentence =
+            "Preemption was not tried: another PostFilter plugin ended the attempt before.".to_owned();
+        let message =
+            post_filter.iter().flat_map(|post_filter| &post_filter.verdicts).map(|v| v.status.message());
         return Some(empty("notEligible", sentence, message.collect::<Vec<_>>().join(" ")));
     };
     let message = answer.status.message();
@@ -465,7 +471,8 @@ fn preemption_report(trace: &CycleTrace, scheduler: &Scheduler) -> Option<Preemp
         let outcome = if answer.status.is_error() { "failed" } else { "notEligible" };
         return Some(empty(outcome, format!("Preemption does not help: {message}"), message));
     };
-    let selected = evidence.candidates.iter().find(|candidate| Some(&candidate.node_name) == evidence.selected.as_ref());
+    let selected =
+        evidence.candidates.iter().find(|candidate| Some(&candidate.node_name) == evidence.selected.as_ref());
     let mut no_help: Vec<NoHelp> = Vec::new();
     let mut count = |reason: &str, n: usize| match no_help.iter_mut().find(|known| known.reason == reason) {
         Some(known) => known.nodes += n,

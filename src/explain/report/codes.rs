@@ -40,12 +40,7 @@ pub struct ReasonCode {
     pub meaning: &'static str,
 }
 
-const fn code(
-    code: &'static str,
-    plugin: &'static str,
-    words: Words,
-    meaning: &'static str,
-) -> ReasonCode {
+const fn code(code: &'static str, plugin: &'static str, words: Words, meaning: &'static str) -> ReasonCode {
     ReasonCode { code, plugin, words, meaning }
 }
 
@@ -213,17 +208,22 @@ pub const CODES: &[ReasonCode] = &[
         Begin("Insufficient "),
         "devices that count as node resources do not leave enough",
     ),
-    code("ResourceClaimNotReady", "DynamicResources", Hold("resourceclaim"), "a claim cannot be used as it is"),
+    code(
+        "ResourceClaimNotReady",
+        "DynamicResources",
+        Hold("resourceclaim"),
+        "a claim cannot be used as it is",
+    ),
     code("ResourceClaimNotReady", "DynamicResources", Hold("claim"), "a claim cannot be used as it is"),
     code("DevicesOther", "DynamicResources", Any, "another word of DynamicResources"),
-    code("FeaturesMissing", "NodeDeclaredFeatures", Any, "the node does not declare a feature that the pod needs"),
-    code("SchedulingGate", "SchedulingGates", Any, "the pod has scheduling gates"),
     code(
-        "GangQuorum",
-        "GangScheduling",
-        Hold("minCount"),
-        "the pod's group has fewer members than it needs",
+        "FeaturesMissing",
+        "NodeDeclaredFeatures",
+        Any,
+        "the node does not declare a feature that the pod needs",
     ),
+    code("SchedulingGate", "SchedulingGates", Any, "the pod has scheduling gates"),
+    code("GangQuorum", "GangScheduling", Hold("minCount"), "the pod's group has fewer members than it needs"),
     code("GangOther", "GangScheduling", Any, "the pod's group holds it back"),
     code("PreemptionUnderWay", "DefaultPreemption", Any, "room is being made for the pod"),
     code(EXTENDER, "Extender", Any, "an extender refused the node, or left it out"),

@@ -92,7 +92,8 @@ impl Page {
     }
 
     fn under(&mut self, text: &str) {
-        let line = if self.is_markdown() { format!("  - {}\n", escaped(text)) } else { format!("    {text}\n") };
+        let line =
+            if self.is_markdown() { format!("  - {}\n", escaped(text)) } else { format!("    {text}\n") };
         self.text.push_str(&line);
     }
 
@@ -176,15 +177,25 @@ fn why_not(page: &mut Page, explanation: &Explanation) {
                 if more > 0 {
                     examples.push_str(&format!(" and {more} more"));
                 }
-                vec![count.nodes.to_string(), count.plugin.clone(), count.reason.clone(), count.code.into(), examples]
+                vec![
+                    count.nodes.to_string(),
+                    count.plugin.clone(),
+                    count.reason.clone(),
+                    count.code.into(),
+                    examples,
+                ]
             })
             .collect();
         page.table(&["NODES>", "PLUGIN", "REASON", "CODE", "WHERE"], &rows);
     }
     for answer in explanation.pre_filter.iter().filter(|answer| !answer.message.is_empty()) {
-        page.line(&format!("{} turns the pod down before any node is looked at: {}", answer.plugin, answer.message));
+        page.line(&format!(
+            "{} turns the pod down before any node is looked at: {}",
+            answer.plugin, answer.message
+        ));
     }
-    let several: Vec<_> = explanation.refusers.iter().filter(|refuser| refuser.alone < refuser.nodes).collect();
+    let several: Vec<_> =
+        explanation.refusers.iter().filter(|refuser| refuser.alone < refuser.nodes).collect();
     if !several.is_empty() {
         page.heading("Every plugin asked, whatever the others say");
         let rows: Vec<Vec<String>> = explanation
@@ -286,7 +297,8 @@ fn points_table(page: &mut Page, first: &str, second: &str, points: &[PairPoints
 fn preemption_text(page: &mut Page, preemption: &PreemptionReport) {
     page.heading("Preemption");
     page.line(&preemption.sentence);
-    let others = preemption.candidates.iter().filter(|candidate| Some(&candidate.node) != preemption.node.as_ref());
+    let others =
+        preemption.candidates.iter().filter(|candidate| Some(&candidate.node) != preemption.node.as_ref());
     let others: Vec<String> = others
         .map(|candidate| format!("{} ({})", candidate.node, counted(candidate.victims, "pod")))
         .collect();

@@ -30,6 +30,7 @@ pub mod help;
 pub mod input;
 pub mod message;
 pub mod palette;
+pub mod what_if;
 pub mod which_key;
 
 /// What an overlay is told.

@@ -91,7 +91,8 @@ fn choose(
         nodes.get(*index).is_some_and(|node| !node.is_cordoned && has_room(node, of))
             && !(of.is_apart && taken.contains(&(workload, *index)))
     };
-    let fullness = |index: &usize| nodes.get(*index).map_or(u64::MAX, |node| node.used_cpu * 1_000 / node.cpu.max(1));
+    let fullness =
+        |index: &usize| nodes.get(*index).map_or(u64::MAX, |node| node.used_cpu * 1_000 / node.cpu.max(1));
     for _ in 0..TRIES {
         let drawn: Vec<usize> =
             (0..CHOICES).filter_map(|_| candidates.get(rng.below(candidates.len())).copied()).collect();

@@ -153,7 +153,8 @@ pub(super) fn make(options: &GenerateOptions, nodes: &[Node], rng: &mut Rng) -> 
             add(&mut cluster, Work::System, nodes.len(), rng);
         }
     }
-    let mix: Vec<(Work, u32)> = options.mix.iter().copied().filter(|(work, _)| *work != Work::System).collect();
+    let mix: Vec<(Work, u32)> =
+        options.mix.iter().copied().filter(|(work, _)| *work != Work::System).collect();
     let mix = if mix.is_empty() { vec![(Work::Web, 1)] } else { mix };
     let total: u32 = mix.iter().map(|(_, weight)| *weight).sum();
     // Large clusters have larger workloads, too.
@@ -161,7 +162,8 @@ pub(super) fn make(options: &GenerateOptions, nodes: &[Node], rng: &mut Rng) -> 
     let all = left;
     for (index, (work, weight)) in mix.iter().enumerate() {
         let is_last = index + 1 == mix.len();
-        let mut share = if is_last { left } else { (all * *weight as usize / total.max(1) as usize).min(left) };
+        let mut share =
+            if is_last { left } else { (all * *weight as usize / total.max(1) as usize).min(left) };
         left -= share;
         let (fewest, most) = shape(*work).replicas;
         while share > 0 {
@@ -256,7 +258,8 @@ fn scale_requests(options: &GenerateOptions, nodes: &[Node], cluster: &mut Clust
             asked = (asked.0 + of.cpu, asked.1 + of.memory);
         }
         let wanted = |there: u64| there * u64::from(options.utilization) / 1_000;
-        let (cpu_wanted, memory_wanted) = (wanted(cpu_there), wanted(memory_there));
+        // Less of the memory, so that one of the two is what binds.
+        let (cpu_wanted, memory_wanted) = (wanted(cpu_there), wanted(memory_there) * 4 / 5);
         for of in cluster.workloads.iter_mut().filter(|of| of.pool == pool) {
             let cpu = of.cpu * cpu_wanted / asked.0.max(1);
             let memory = of.memory * memory_wanted / asked.1.max(1);

@@ -92,10 +92,13 @@ fn nodes_text(nodes: &[Node], has_devices: bool) -> String {
         match (taints.is_empty(), node.is_cordoned) {
             (true, _) => out.push_str("spec: {}\n"),
             (false, false) => _ = writeln!(out, "spec: {{taints: [{}]}}", taints.join(", ")),
-            (false, true) => _ = writeln!(out, "spec: {{unschedulable: true, taints: [{}]}}", taints.join(", ")),
+            (false, true) => {
+                _ = writeln!(out, "spec: {{unschedulable: true, taints: [{}]}}", taints.join(", "))
+            }
         }
         let gpus = if node.pool == Pool::Gpu { format!(", {GPU}: '{GPUS}'") } else { String::new() };
-        let room = format!("{{cpu: {cpu}m, memory: {memory}Mi, ephemeral-storage: 200Gi, pods: '{places}'{gpus}}}");
+        let room =
+            format!("{{cpu: {cpu}m, memory: {memory}Mi, ephemeral-storage: 200Gi, pods: '{places}'{gpus}}}");
         put!(
             out,
             "status:\n  capacity: {room}\n  allocatable: {room}\n  conditions: [{{type: Ready, status: 'True'}}]\n"
@@ -140,7 +143,8 @@ fn workloads(cluster: &Cluster) -> String {
         let (kind, owner) = &of.owner;
         let Workload { namespace, name, replicas, .. } = of;
         if matches!(*kind, "ReplicaSet" | "StatefulSet") {
-            let service = if *kind == "StatefulSet" { format!("\n  serviceName: {name}") } else { String::new() };
+            let service =
+                if *kind == "StatefulSet" { format!("\n  serviceName: {name}") } else { String::new() };
             put!(
                 out,
                 "---\napiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: {owner}, namespace: {namespace}, uid: {}}}\nspec:\n  \
@@ -226,7 +230,8 @@ fn spec(of: &Workload, indent: usize, first: &str) -> String {
     let term =
         format!("{{topologyKey: kubernetes.io/hostname, labelSelector: {{matchLabels: {{app: {name}}}}}}}");
     if of.is_apart {
-        affinity.push(format!("podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}"));
+        affinity
+            .push(format!("podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}"));
     } else if of.work == Work::Api {
         affinity.push(format!(
             "podAntiAffinity: {{preferredDuringSchedulingIgnoredDuringExecution: [{{weight: 100, podAffinityTerm: {term}}}]}}"

@@ -17,8 +17,8 @@ const HOUR_NANOS: u64 = 3_600_000_000_000;
 pub const PEAK: u32 = 1_000;
 /// A common day: quiet at night, a hill before noon, a higher one in the evening; thousandths of the peak.
 pub const COMMON_DAY: [u32; HOURS] = [
-    250, 180, 140, 120, 120, 160, 260, 420, 600, 720, 780, 800, 780, 740, 720, 720, 740, 800, 900, 980, 1_000,
-    900, 650, 400,
+    250, 180, 140, 120, 120, 160, 260, 420, 600, 720, 780, 800, 780, 740, 720, 720, 740, 800, 900, 980,
+    1_000, 900, 650, 400,
 ];
 
 /// When things come.
@@ -309,7 +309,8 @@ mod tests {
     use super::*;
 
     const START: Time = Time::from_secs(1_767_225_600);
-    const POD: &str = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: i}]}}";
+    const POD: &str =
+        "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: i}]}}";
 
     fn plan(process: Process) -> ArrivalPlan {
         ArrivalPlan {
@@ -387,7 +388,8 @@ mod tests {
         let moments = moments(plan(process), 9);
         for burst in 0..6_u64 {
             let begin = Duration::from_secs(600 * burst);
-            let n = moments.iter().filter(|at| **at >= begin && **at <= begin + Duration::from_secs(10)).count();
+            let n =
+                moments.iter().filter(|at| **at >= begin && **at <= begin + Duration::from_secs(10)).count();
             assert!((5..=8).contains(&n), "burst {burst}: {n}");
         }
         assert!(moments.is_sorted());

@@ -64,7 +64,8 @@ fn total(what: &str, wanted: Option<Count>, n: u64) -> Result<(), (String, Strin
 }
 
 fn of_text(of: &Of) -> String {
-    let mut words = vec![of.pattern.as_deref().map_or("the pods".to_owned(), |pattern| format!("pods {pattern}"))];
+    let mut words =
+        vec![of.pattern.as_deref().map_or("the pods".to_owned(), |pattern| format!("pods {pattern}"))];
     if !of.labels.is_empty() {
         let pairs: Vec<String> = of.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
         words.push(format!("with {}", pairs.join(",")));

@@ -5,9 +5,7 @@ use super::{Elsewhere, manifest, read_file};
 use crate::api::Duration;
 use crate::api::manifest::{Source, load};
 use crate::config::GoDuration;
-use crate::driver::sandbox::scenario::arrivals::{
-    ArrivalPlan, COMMON_DAY, HOURS, Lifetime, PEAK, Process,
-};
+use crate::driver::sandbox::scenario::arrivals::{ArrivalPlan, COMMON_DAY, HOURS, Lifetime, PEAK, Process};
 
 /// The processes that there are.
 const PROCESSES: &str = "every, poisson, bursts, diurnal or recording";
@@ -117,10 +115,12 @@ fn rate(table: &Table<'_>) -> Option<Duration> {
     let distance = text.split_once('/').and_then(|(n, per)| {
         let n = n.trim().parse::<f64>().ok().filter(|n| *n > 0.0 && n.is_finite())?;
         let per = per.trim();
-        let per = if per.starts_with(|c: char| c.is_ascii_digit()) { per.to_owned() } else { format!("1{per}") };
+        let per =
+            if per.starts_with(|c: char| c.is_ascii_digit()) { per.to_owned() } else { format!("1{per}") };
         let per = GoDuration::parse(&per).filter(|per| per.0 > 0)?.to_std();
         let distance = per.div_f64(n);
-        (distance >= Duration::from_micros(10) && distance <= Duration::from_secs(31_536_000)).then_some(distance)
+        (distance >= Duration::from_micros(10) && distance <= Duration::from_secs(31_536_000))
+            .then_some(distance)
     });
     if distance.is_none() {
         field.wrong("a rate such as 30/m, 2/s or 100/h is expected, at most 100000/s");

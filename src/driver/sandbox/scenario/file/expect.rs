@@ -24,14 +24,12 @@ fn of_pod(table: &Table<'_>, pod: &Field<'_>) -> Option<Expect> {
     let name = Str::from(pod.text()?);
     let text = |key| table.get(key).and_then(|field| field.text()).map(Str::from);
     let mut is = Vec::new();
-    if let Some(field) = table.get("on") {
-        is.push(match field.node.value {
-            Value::Bool(true) => PodIs::On(None),
-            _ => PodIs::On(Some(field.text()?.into())),
-        });
+    if table.get("placed").and_then(|field| field.flag()) == Some(true) {
+        is.push(PodIs::On(None));
     }
+    is.extend(text("node").map(|node| PodIs::On(Some(node))));
     is.extend(text("zone").map(PodIs::InZone));
-    if let Some(field) = table.get("onLabel") {
+    if let Some(field) = table.get("nodeLabel") {
         match pair(&field.text()?) {
             Some((label, value)) => is.push(PodIs::OnLabel(label, value)),
             None => field.wrong("a label such as tier=web is expected"),
@@ -49,7 +47,8 @@ fn of_pod(table: &Table<'_>, pod: &Field<'_>) -> Option<Expect> {
     match (is.len(), is.pop()) {
         (1, Some(is)) => Some(Expect::Pod { pod: name, is }),
         _ => {
-            table.wrong("say one of on: NODE (or true), zone, onLabel, pending: REASON (or true), gone: true");
+            table
+                .wrong("say one of placed: true, node, zone, nodeLabel, pending: REASON (or true), gone: true");
             None
         }
     }
@@ -69,7 +68,8 @@ fn of_pods(table: &Table<'_>, pods: &Field<'_>) -> Option<Expect> {
         }
     }
     let count = |key| table.get(key).and_then(|field| count(&field));
-    let (placed, pending, n, per_node) = (count("placed"), count("pending"), count("count"), count("perNode"));
+    let (placed, pending, n, per_node) =
+        (count("placed"), count("pending"), count("count"), count("perNode"));
     if placed.or(pending).or(n).or(per_node).is_none() {
         table.wrong("say how many: placed, pending, count or perNode");
     }

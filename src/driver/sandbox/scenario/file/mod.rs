@@ -102,9 +102,8 @@ fn read_root(root: &Field<'_>, name: &str, elsewhere: Elsewhere<'_>) -> Option<S
     let arrivals =
         table.get("arrivals").map(|field| arrivals::read(&field, lasts, elsewhere)).unwrap_or_default();
     let end_of_arrivals = arrivals.iter().filter_map(|plan| plan.until).max().unwrap_or_default();
-    let finally = table.get("finally").map(|field| {
-        field.one_or_more().iter().filter_map(expect::read).collect()
-    });
+    let finally =
+        table.get("finally").map(|field| field.one_or_more().iter().filter_map(expect::read).collect());
     table.finish();
     let plan = Plan {
         name: name.into(),

@@ -180,9 +180,10 @@ impl<'a> Field<'a> {
     pub fn share(&self) -> Option<u32> {
         let read = match &self.node.value {
             Value::Number(text) => text.parse::<f64>().ok(),
-            Value::Text(text) => {
-                text.strip_suffix('%').and_then(|text| text.parse::<f64>().ok()).map(|percent| percent / 100.0)
-            }
+            Value::Text(text) => text
+                .strip_suffix('%')
+                .and_then(|text| text.parse::<f64>().ok())
+                .map(|percent| percent / 100.0),
             _ => None,
         };
         match read.filter(|share| (0.0..=1.0).contains(share)) {
