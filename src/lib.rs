@@ -69,6 +69,10 @@
 //! 14. What is done in the past of a live session, or in a fork of it, reaches neither the cluster nor the live scheduler:
 //!     `recordings::live_past::a_fork_is_a_paused_sandbox_with_its_own_cluster`,
 //!     `cluster::past::a_fork_of_a_live_cluster_is_edited_and_the_cluster_does_not_change`.
+//! 15. While the console has the terminal no other program reads from it or writes on it:
+//!     `cluster::credentials::a_plugin_asks_before_the_screen_opens_and_never_writes_on_it`.
+//! 16. A metric of kube-scheduler is served under its name, kind, labels, buckets and text, or `docs/metrics.md` says why
+//!     not: `driver::metrics::registry`, `cluster::metrics`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;

@@ -1,4 +1,4 @@
-//! The `schedscope` program: parses arguments, calls the library, maps errors to exit codes.
+//! The `schedscope` program: the library with kube-scheduler's plugins and no other.
 
 use std::process::ExitCode;
 
@@ -7,11 +7,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match schedscope::cli::run() {
-        Ok(code) => code,
-        Err(error) => {
-            schedscope::cli::tell(&format!("{error:#}"));
-            ExitCode::from(2)
-        }
-    }
+    schedscope::cli::Main::new().run()
 }

@@ -158,6 +158,26 @@ fn a_plugin_does_not_import_another_plugin() {
     assert!(offences.is_empty(), "{}", offences.join("\n"));
 }
 
+/// Where plugins may be put together: in the program, and where answers are compared with those of kube-scheduler, which
+/// has its own plugins alone.
+const COMPOSERS: &[&str] = &["cli/program", "driver/conformance", "plugins"];
+
+#[test]
+fn plugins_are_put_together_in_one_place() {
+    let mut offences = Vec::new();
+    for (file, text) in sources() {
+        if COMPOSERS.iter().any(|place| file.starts_with(place)) {
+            continue;
+        }
+        for (number, line) in code_lines(&text).filter(|(_, line)| line.contains("in_tree_registry")) {
+            offences.push(format!(
+                "{file}:{number}: take the registry of the program or of the scheduler: {line}"
+            ));
+        }
+    }
+    assert!(offences.is_empty(), "{}", offences.join("\n"));
+}
+
 #[test]
 fn clocks_files_threads_and_screens_stay_in_their_modules() {
     let mut offences = Vec::new();

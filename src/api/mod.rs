@@ -16,6 +16,7 @@ pub mod rng;
 pub mod selector;
 pub mod store;
 pub mod time;
+pub mod workloads;
 
 pub use digest::{Digest, Digestible};
 pub use key::{NamespacedName, Str, Uid};

@@ -132,6 +132,11 @@ macro_rules! kinds {
                 match kind { $(Kind::$kind => self.$field.get(key).cloned().map(Object::$kind)),+ }
             }
 
+            /// The objects of a kind, in the order of the keys.
+            pub fn of_kind(&self, kind: Kind) -> Vec<Object> {
+                match kind { $(Kind::$kind => self.$field.values().cloned().map(Object::$kind).collect()),+ }
+            }
+
             /// How many objects of a kind there are.
             pub fn count(&self, kind: Kind) -> usize {
                 match kind { $(Kind::$kind => self.$field.len()),+ }

@@ -8,6 +8,7 @@ use super::generate::GenerateArgs;
 use super::scenario::ScenarioArgs;
 use super::serve_args::{AttachArgs, ServeArgs};
 use super::whatif::WhatIfArgs;
+use super::world::WorldArgs;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -89,6 +90,9 @@ pub struct InputArgs {
     /// Leaves volumes, claims and devices as they are: nothing is bound, made or given back but by the scheduler
     #[arg(long, conflicts_with = "device_drivers")]
     pub no_controllers: bool,
+    /// What lives in the cluster.
+    #[command(flatten)]
+    pub world: WorldArgs,
     /// A KubeSchedulerConfiguration: profiles, plugins, extenders, backoff; the default one if there is none
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -187,6 +191,24 @@ pub struct ConnectionArgs {
     /// A group to act in; may be given several times
     #[arg(long = "as-group", value_name = "GROUP")]
     pub impersonate_groups: Vec<String>,
+    /// The uid to act with
+    #[arg(long = "as-uid", value_name = "UID")]
+    pub impersonate_uid: Option<String>,
+    /// What else to say of whom to act as; may be given several times
+    #[arg(long = "as-user-extra", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub impersonate_extra: Vec<(String, String)>,
+    /// The file of a client certificate
+    #[arg(long, value_name = "FILE")]
+    pub client_certificate: Option<PathBuf>,
+    /// The file of its key
+    #[arg(long, value_name = "FILE")]
+    pub client_key: Option<PathBuf>,
+    /// The name for basic authentication
+    #[arg(long, value_name = "NAME")]
+    pub username: Option<String>,
+    /// The password for basic authentication
+    #[arg(long, value_name = "PASSWORD", hide_env_values = true)]
+    pub password: Option<String>,
     /// The file of the authority that the server's certificate is from
     #[arg(long, value_name = "FILE")]
     pub certificate_authority: Option<PathBuf>,
@@ -206,6 +228,11 @@ impl std::fmt::Debug for ConnectionArgs {
         // The token stays out of every text.
         f.debug_struct("ConnectionArgs").field("context", &self.context).finish_non_exhaustive()
     }
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("it is KEY=VALUE")?;
+    Ok((key.to_owned(), value.to_owned()))
 }
 
 fn request_timeout(text: &str) -> Result<std::time::Duration, String> {
@@ -519,6 +546,9 @@ pub struct BenchArgs {
     /// Compares with a scheduler that is recorded into this new file; for one folder
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Compares with a scheduler whose metrics are counted as `serve` counts them
+    #[arg(long, conflicts_with = "record")]
+    pub metered: bool,
     /// Folders with cluster.yaml, pending.yaml and config.yaml
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,

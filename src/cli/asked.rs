@@ -10,13 +10,14 @@ use super::args::{ConnectionArgs, InputArgs, RecordArgs};
 use super::live;
 use super::replay::Recorded;
 use super::setup::{self, Purpose};
-use super::{config, tell};
+use super::{Main, config, tell};
 use crate::api::manifest::load;
 use crate::api::{Kind, NamespacedName, Object, Str};
 use crate::driver::extender::HttpTransport;
 use crate::driver::history::HistoryLimits;
 use crate::driver::live::connect;
 use crate::driver::live::once::read_once;
+use crate::driver::live::plugin::Terminal;
 use crate::driver::live::session::now as live_now;
 use crate::driver::replay::RecordedSession;
 use crate::driver::rewind::Rewind;
@@ -25,7 +26,6 @@ use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::driver::seek::{Found, SeekTo};
 use crate::driver::session::Edit;
-use crate::plugins::registry::in_tree_registry;
 use crate::tui::commands::parse_duration;
 
 /// Where the question is asked.
@@ -60,13 +60,13 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Finds the cluster.
-    pub fn find(args: &AskedArgs) -> anyhow::Result<Self> {
+    pub fn find(args: &AskedArgs, program: &Main) -> anyhow::Result<Self> {
         let mut asked = if args.live {
-            of_live(args)?
+            of_live(args, program)?
         } else if let Some(place) = &args.rec {
-            Self { simulator: of_recording(place)?, kubectl: "kubectl".to_owned() }
+            Self { simulator: of_recording(place, program)?, kubectl: "kubectl".to_owned() }
         } else {
-            let setup = setup::build(&args.input, &RecordArgs::default(), Purpose::Result)?;
+            let setup = setup::build(&args.input, &RecordArgs::default(), Purpose::Result, program)?;
             for line in &setup.notes {
                 tell(line);
             }
@@ -135,15 +135,15 @@ impl Asked {
 }
 
 /// The cluster as it is, in a sandbox that nobody else acts in.
-fn of_live(args: &AskedArgs) -> anyhow::Result<Asked> {
-    let configuration =
-        config::load(args.input.config.as_deref(), &args.input.gates.list)?.map_err(anyhow::Error::msg)?;
+fn of_live(args: &AskedArgs, program: &Main) -> anyhow::Result<Asked> {
+    let configuration = config::load(args.input.config.as_deref(), &args.input.gates.list, program)?
+        .map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let connection = live::connection(&args.connection);
     let kinds = live::kinds(&configuration);
     let (target, read) = runtime.block_on(async {
         let (config, target) = connect::configure(&connection).await?;
-        let client = connect::client(config)?;
+        let client = connect::client(config, &connection, &Terminal::default()).await?;
         connect::greet(&client, &target).await?;
         // Priorities that are only thought of come from classes.
         let all: Vec<Kind> = kinds.into_iter().chain([Kind::PriorityClass]).collect();
@@ -154,7 +154,7 @@ fn of_live(args: &AskedArgs) -> anyhow::Result<Asked> {
         tell(note);
     }
     let options = setup::options(&configuration, args.input.seed, Purpose::Result);
-    let profiles = live::profiles(&configuration)?;
+    let profiles = live::profiles(&configuration, program)?;
     let transport = HttpTransport::new(&options.extenders)?;
     let now = live_now();
     let api = SandboxApi::new(read.objects, now)?;
@@ -164,7 +164,7 @@ fn of_live(args: &AskedArgs) -> anyhow::Result<Asked> {
 }
 
 /// A moment of a recording.
-fn of_recording(place: &str) -> anyhow::Result<Simulator> {
+fn of_recording(place: &str, program: &Main) -> anyhow::Result<Simulator> {
     // The file's name may hold an @ itself.
     let (file, at) = match place.rsplit_once('@') {
         Some((file, at)) if !Path::new(place).exists() => (file, Some(at)),
@@ -172,8 +172,7 @@ fn of_recording(place: &str) -> anyhow::Result<Simulator> {
     };
     let recorded = Recorded::find(&PathBuf::from(file)).map_err(anyhow::Error::msg)?;
     let session = recorded.open().and_then(RecordedSession::read).with_context(|| recorded.name())?;
-    let registry = in_tree_registry();
-    let mut rewind = Rewind::of_recording(&session, &registry, HistoryLimits::default())
+    let mut rewind = Rewind::of_recording(&session, program.registry(), HistoryLimits::default())
         .with_context(|| recorded.name())?;
     let wrong = |at: &str| {
         format!(

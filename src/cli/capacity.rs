@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::asked::{Asked, AskedArgs};
-use super::exit;
 use super::run::{json_text, print, visible_lines};
+use super::{Main, exit};
 use crate::api::objects::Pod;
 use crate::driver::capacity::{CapacityNode, CapacityQuestion, CapacityReason, CapacityReport, capacity};
 use crate::explain::report::codes::code_of;
@@ -63,8 +63,8 @@ pub enum CapacityFormat {
 }
 
 /// Counts. The answer is the exit code.
-pub(super) fn run(args: &CapacityArgs) -> anyhow::Result<u8> {
-    let mut asked = Asked::find(&args.asked)?;
+pub(super) fn run(args: &CapacityArgs, program: &Main) -> anyhow::Result<u8> {
+    let mut asked = Asked::find(&args.asked, program)?;
     let pod: Arc<Pod> = match (&args.pod, &args.pod_file) {
         (Some(name), _) => {
             let key = asked.pod(name, args.asked.namespace.as_deref())?;

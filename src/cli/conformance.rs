@@ -11,12 +11,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::args::{BenchArgs, DecideArgs, ScriptArgs};
-use super::{exit, input};
+use super::{Main, exit, input};
 use crate::api::NamespacedName;
 use crate::config::{FeatureGates, LoadOptions, SchedulerConfig};
 use crate::driver::conformance::{Case, CaseSources, EPOCH, run};
 use crate::driver::recorder::{Recorder, RecorderOptions};
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::{Compression, Header};
 
 /// The manifests of a folder, in the order in which they are read.
@@ -43,7 +42,7 @@ pub(super) fn decide(args: &DecideArgs) -> anyhow::Result<u8> {
 }
 
 /// Schedules and prints. The answer is the exit code.
-pub(super) fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
+pub(super) fn bench(args: &BenchArgs, program: &Main) -> anyhow::Result<u8> {
     for folder in &args.folders {
         let manifests = files_in(folder, &MANIFESTS);
         anyhow::ensure!(!manifests.is_empty(), "{}: there is no cluster", folder.display());
@@ -55,11 +54,12 @@ pub(super) fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
         };
         let case = Case::new(&sources)?;
         let report = match &args.record {
+            None if args.metered => serde_json::to_value(case.bench_metering()?)?,
             None => {
                 drop(sources);
                 serde_json::to_value(case.bench().with_context(|| folder.display().to_string())?)?
             }
-            Some(file) => bench_recording(case, &sources, file)?,
+            Some(file) => bench_recording(case, &sources, file, program)?,
         };
         writeln!(stdout(), "{report}")?;
     }
@@ -67,13 +67,17 @@ pub(super) fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
 }
 
 /// What recording costs, and how long the end of the recording is waited for.
-fn bench_recording(case: Case, sources: &CaseSources, file: &Path) -> anyhow::Result<serde_json::Value> {
+fn bench_recording(
+    case: Case,
+    sources: &CaseSources,
+    file: &Path,
+    program: &Main,
+) -> anyhow::Result<serde_json::Value> {
     let gates = FeatureGates::default();
     let configuration = match &sources.config {
         None => SchedulerConfig::default_under(&gates),
         Some(source) => {
-            let registry = in_tree_registry();
-            let has_plugin = |name: &str| registry.contains(name);
+            let has_plugin = |name: &str| program.registry().contains(name);
             SchedulerConfig::load(&source.text, LoadOptions { gates: &gates, has_plugin: &has_plugin })?
         }
     };

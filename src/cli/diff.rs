@@ -11,12 +11,11 @@ use serde_json::{Value, json};
 
 use super::args::{DiffArgs, OutputFormat};
 use super::run::print;
-use super::{config, exit, tell};
+use super::{Main, config, exit, tell};
 use crate::api::Duration;
 use crate::api::time::human_duration;
 use crate::driver::recorder::new_file;
 use crate::driver::what_if::{recorded_gates, what_if};
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::{
     Comparison, Ending, Moved, NodeLoad, NodePoints, ReadError, Reason, Standing, Waits, compare,
 };
@@ -27,14 +26,14 @@ use crate::tui::widgets::text::clean;
 const SCHEMA: &str = "schedscope.dev/diff/v1";
 
 /// Compares and prints. The answer is the exit code.
-pub(super) fn run(args: &DiffArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &DiffArgs, program: &Main) -> anyhow::Result<u8> {
     if args.config.is_none() && (args.record.is_some() || !args.feature_gates.is_empty()) {
         bail!("--record and --feature-gates go with --config");
     }
-    let registry = in_tree_registry();
+    let registry = program.registry();
     let comparison = match (&args.config, &args.b) {
-        (Some(config), _) => with_config(args, config)?,
-        (None, Some(b)) => compare(&mut || open(&args.a), &mut || open(b), &registry)
+        (Some(config), _) => with_config(args, config, program)?,
+        (None, Some(b)) => compare(&mut || open(&args.a), &mut || open(b), registry)
             .with_context(|| format!("comparing {} with {}", args.a.display(), b.display()))?,
         (None, None) => bail!("name another recording, or a configuration with --config"),
     };
@@ -56,20 +55,20 @@ fn open(path: &Path) -> Result<Source, ReadError> {
 }
 
 /// The recording beside what it would have come to under another configuration.
-fn with_config(args: &DiffArgs, config: &Path) -> anyhow::Result<Comparison> {
-    let registry = in_tree_registry();
+fn with_config(args: &DiffArgs, config: &Path, program: &Main) -> anyhow::Result<Comparison> {
+    let registry = program.registry();
     let reading = || format!("playing {}", args.a.display());
     let gates = if args.feature_gates.is_empty() {
         recorded_gates(&mut || open(&args.a)).with_context(reading)?
     } else {
         args.feature_gates.clone()
     };
-    let mut configuration = config::load(Some(config), &gates)?.map_err(anyhow::Error::msg)?;
+    let mut configuration = config::load(Some(config), &gates, program)?.map_err(anyhow::Error::msg)?;
     configuration.leave_out_unbuilt(&|name| registry.contains(name));
     if !configuration.warnings.is_empty() {
         tell(&configuration.warnings.to_string());
     }
-    let other = what_if(&mut || open(&args.a), &configuration, &registry).with_context(reading)?;
+    let other = what_if(&mut || open(&args.a), &configuration, registry).with_context(reading)?;
     for note in &other.notes {
         tell(note);
     }
@@ -79,7 +78,7 @@ fn with_config(args: &DiffArgs, config: &Path) -> anyhow::Result<Comparison> {
     }
     let recording: Arc<[u8]> = other.recording.into();
     let open_other = || -> Result<Source, ReadError> { Ok(Box::new(Cursor::new(Arc::clone(&recording)))) };
-    Ok(compare(&mut || open(&args.a), &mut { open_other }, &registry)?)
+    Ok(compare(&mut || open(&args.a), &mut { open_other }, registry)?)
 }
 
 fn table(comparison: &Comparison) -> String {

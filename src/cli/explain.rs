@@ -6,8 +6,8 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 
 use super::asked::{Asked, AskedArgs};
-use super::exit;
 use super::run::{json_text, print, visible_lines};
+use super::{Main, exit};
 use crate::explain::report::{Form, explain, render};
 
 /// `schedscope explain`.
@@ -47,8 +47,8 @@ pub enum ExplainFormat {
 }
 
 /// Explains. The answer is the exit code.
-pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<u8> {
-    let mut asked = Asked::find(&args.asked)?;
+pub(super) fn run(args: &ExplainArgs, program: &Main) -> anyhow::Result<u8> {
+    let mut asked = Asked::find(&args.asked, program)?;
     let pod = match (&args.pod, &args.pod_file) {
         (Some(name), _) => asked.pod(name, args.asked.namespace.as_deref())?,
         (None, Some(path)) => asked.add_pod(path)?,

@@ -6,10 +6,9 @@ use std::io::{BufReader, BufWriter, ErrorKind, Write, stdout};
 use anyhow::{Context as _, bail};
 
 use super::args::ExportArgs;
-use super::{exit, tell};
+use super::{Main, exit, tell};
 use crate::driver::playback::{Outline, Position};
 use crate::driver::recorder::new_file;
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::{ReadError, ReplayError};
 use crate::tui::commands::parse_duration;
 use crate::tui::export::cast::{CastOptions, CastVersion, cast};
@@ -33,7 +32,7 @@ enum What {
 }
 
 /// Exports. The answer is the exit code.
-pub(super) fn run(args: &ExportArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &ExportArgs, program: &Main) -> anyhow::Result<u8> {
     let what = what(args)?;
     let file = args.file.display();
     let open = || Ok(BufReader::new(File::open(&args.file)?));
@@ -49,13 +48,13 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<u8> {
         None => Box::new(BufWriter::new(stdout().lock())),
         Some(path) => Box::new(BufWriter::new(new_file(path).with_context(|| path.display().to_string())?)),
     };
-    let registry = in_tree_registry();
+    let registry = program.registry();
     let outcome = open().map_err(ReplayError::Read).map_err(ExportError::Replay).and_then(|reader| {
         match &what {
-            What::Cast(options) => cast(&outline, reader, &registry, options, &mut sink)?,
-            What::Markdown(options) => markdown(&outline, reader, &registry, options, &mut sink)?,
+            What::Cast(options) => cast(&outline, reader, registry, options, &mut sink)?,
+            What::Markdown(options) => markdown(&outline, reader, registry, options, &mut sink)?,
             What::Svg(at, options) => {
-                sink.write_all(svg(&outline, reader, &registry, at, options)?.as_bytes())?;
+                sink.write_all(svg(&outline, reader, registry, at, options)?.as_bytes())?;
             }
         }
         Ok(sink.flush()?)

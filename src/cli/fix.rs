@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::asked::{Asked, AskedArgs};
-use super::exit;
 use super::run::{json_text, print, visible_lines};
+use super::{Main, exit};
 use crate::api::objects::Pod;
 use crate::driver::fix::{Effects, Fix, FixQuestion, FixReport, find};
 use crate::tui::commands::parse_duration;
@@ -79,8 +79,8 @@ pub enum FixFormat {
 }
 
 /// Looks for fixes. The answer is the exit code.
-pub(super) fn run(args: &FixArgs) -> anyhow::Result<u8> {
-    let mut asked = Asked::find(&args.asked)?;
+pub(super) fn run(args: &FixArgs, program: &Main) -> anyhow::Result<u8> {
+    let mut asked = Asked::find(&args.asked, program)?;
     let key = match (&args.pod, &args.pod_file) {
         (Some(name), _) => asked.pod(name, args.asked.namespace.as_deref())?,
         (None, Some(path)) => asked.add_pod(path)?,

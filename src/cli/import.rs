@@ -5,24 +5,27 @@ use serde_json::Value;
 
 use super::args::{ImportArgs, RecordArgs};
 use super::setup::{self, Purpose, Recording};
-use super::{config, exit, tell};
+use super::{Main, config, exit, tell};
 use crate::api::manifest::{Source, load};
-use crate::config::{FeatureGates, PluginCatalog, ReadOptions, SchedulerConfig};
+use crate::config::{FeatureGates, ReadOptions, SchedulerConfig};
 use crate::driver::recorder::RecorderError;
 use crate::driver::runner::run_to_rest;
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Controllers;
 use crate::driver::sandbox::record::{ClusterRecord, is_record};
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
 
 /// Imports. The answer is the exit code.
-pub(super) fn run(args: &ImportArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &ImportArgs, program: &Main) -> anyhow::Result<u8> {
     if args.output.exists() {
         bail!("{}: it is there already, and a recording replaces nothing", args.output.display());
     }
     let source = config::read_file(&args.file)?;
-    let outcome = if is_record(&source.text) { record(args, &source) } else { snapshot(args, source) };
+    let outcome = if is_record(&source.text) {
+        record(args, &source, program)
+    } else {
+        snapshot(args, source, program)
+    };
     if let Err(error) = &outcome
         && args.output.exists()
         && !error.is::<RecorderError>()
@@ -35,9 +38,9 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<u8> {
 }
 
 /// Plays a record of a cluster.
-fn record(args: &ImportArgs, source: &Source) -> anyhow::Result<u8> {
+fn record(args: &ImportArgs, source: &Source, program: &Main) -> anyhow::Result<u8> {
     let record = ClusterRecord::read(&source.name, &source.text)?;
-    let configuration = configuration(args, None)?;
+    let configuration = configuration(args, None, program)?;
     let api = SandboxApi::new(record.objects.clone(), record.start)
         .with_context(|| format!("{}: the objects of its beginning", source.name))?;
     for note in record.notes.iter().chain(&setup::configuration_notes(&configuration)) {
@@ -46,9 +49,9 @@ fn record(args: &ImportArgs, source: &Source) -> anyhow::Result<u8> {
     let options = setup::options(&configuration, args.seed, Purpose::Result);
     let name = setup::source_name(std::slice::from_ref(&args.file));
     let header = Header::new(&configuration, &options, record.start, &name);
-    let recording = setup::start_recording(&record_args(args), &header, Purpose::Result)?;
+    let recording = setup::start_recording(&record_args(args), &header, Purpose::Result, program)?;
     let (recording, tap) = recording.unzip();
-    let mut simulator = setup::simulator(&configuration, options, api, record.start, tap)?;
+    let mut simulator = setup::simulator(&configuration, options, api, record.start, tap, program)?;
     record.play(&mut simulator)?;
     simulator.finish_recording("the record ends");
     recording.map(Recording::finish).transpose()?;
@@ -56,12 +59,12 @@ fn record(args: &ImportArgs, source: &Source) -> anyhow::Result<u8> {
 }
 
 /// Schedules a snapshot until nothing moves, under its own configuration.
-fn snapshot(args: &ImportArgs, source: Source) -> anyhow::Result<u8> {
+fn snapshot(args: &ImportArgs, source: Source, program: &Main) -> anyhow::Result<u8> {
     let own: Option<Value> = serde_json::from_str::<Value>(&source.text)
         .ok()
         .and_then(|mut snapshot| snapshot.get_mut("schedulerConfig").map(Value::take))
         .filter(|own| !own.is_null());
-    let configuration = configuration(args, own.map(|own| (source.name.clone(), own)))?;
+    let configuration = configuration(args, own.map(|own| (source.name.clone(), own)), program)?;
     let name = setup::source_name(std::slice::from_ref(&args.file));
     let sources = [source];
     let loaded = load(&sources)?;
@@ -74,9 +77,9 @@ fn snapshot(args: &ImportArgs, source: Source) -> anyhow::Result<u8> {
     }
     let options = setup::options(&configuration, args.seed, Purpose::Result);
     let header = Header::new(&configuration, &options, setup::START, &name);
-    let recording = setup::start_recording(&record_args(args), &header, Purpose::Result)?;
+    let recording = setup::start_recording(&record_args(args), &header, Purpose::Result, program)?;
     let (recording, tap) = recording.unzip();
-    let simulator = setup::simulator(&configuration, options, api, setup::START, tap)?;
+    let simulator = setup::simulator(&configuration, options, api, setup::START, tap, program)?;
     let mut simulator = simulator.with_controllers(Controllers::new(args.seed));
     run_to_rest(&mut simulator);
     simulator.finish_recording("at rest");
@@ -89,7 +92,11 @@ fn record_args(args: &ImportArgs) -> RecordArgs {
 }
 
 /// The configuration that the arguments name, else the one that came with a snapshot, else the default one.
-fn configuration(args: &ImportArgs, own: Option<(String, Value)>) -> anyhow::Result<SchedulerConfig> {
+fn configuration(
+    args: &ImportArgs,
+    own: Option<(String, Value)>,
+    program: &Main,
+) -> anyhow::Result<SchedulerConfig> {
     let mut configuration = match own {
         Some((name, mut own)) if args.config.is_none() => {
             // What is exported has no type of its own.
@@ -103,15 +110,14 @@ fn configuration(args: &ImportArgs, own: Option<(String, Value)>) -> anyhow::Res
                 anyhow::anyhow!(lines.join("\n"))
             })?;
             let source = format!("{name}: schedulerConfig");
-            let catalog = PluginCatalog::default();
+            let catalog = program.registry().catalog(&gates);
             let options = ReadOptions { source: &source, gates: &gates, catalog: &catalog };
             SchedulerConfig::read(&own.to_string(), options).map_err(|complaints| {
                 anyhow::anyhow!("{complaints}\n(another configuration can be given with --config)")
             })?
         }
-        _ => config::load(args.config.as_deref(), &args.gates.list)?.map_err(anyhow::Error::msg)?,
+        _ => config::load(args.config.as_deref(), &args.gates.list, program)?.map_err(anyhow::Error::msg)?,
     };
-    let registry = in_tree_registry();
-    configuration.leave_out_unbuilt(&|name| registry.contains(name));
+    configuration.leave_out_unbuilt(&|name| program.registry().contains(name));
     Ok(configuration)
 }

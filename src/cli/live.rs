@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::{ConnectionArgs, LiveArgs, OutputFormat};
 use super::setup::{self, Purpose, Recording};
-use super::{config, console, exit};
+use super::{Main, config, console, exit};
 use crate::api::Kind;
 use crate::config::{Gate, SchedulerConfig};
 use crate::driver::desk::Desk;
@@ -24,23 +24,23 @@ use crate::driver::live::deed::quote;
 use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
 use crate::driver::live::lease::ElectionOptions;
+use crate::driver::live::plugin::Terminal;
 use crate::driver::live::session::{LiveSetup, SessionThread, now as live_now, spawn, spawn_with_past};
 use crate::driver::live::steering::Steering;
 use crate::driver::session::{SessionCommand, SessionHandle, SessionView};
 use crate::framework::Framework;
 use crate::framework::extender::Extender;
 use crate::framework::runtime::build_profiles;
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
 use crate::tui::widgets::text::clean;
 use crate::tui::{self, ExitReason};
 
 /// Opens the console. The answer is the exit code.
-pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &LiveArgs, program: &Main) -> anyhow::Result<u8> {
     // Everything that can be wrong is found before the terminal is touched.
     let options = console::options(&args.console)?;
     let configuration =
-        config::load(args.config.as_deref(), &args.gates.list)?.map_err(anyhow::Error::msg)?;
+        config::load(args.config.as_deref(), &args.gates.list, program)?.map_err(anyhow::Error::msg)?;
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("network")
@@ -48,7 +48,8 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
         .build()
         .context("starting the network's threads")?;
     let connection = connection(&args.connection);
-    let setup = runtime.block_on(prepare(args, &connection, &configuration))?;
+    let terminal = Terminal::default();
+    let setup = runtime.block_on(prepare(args, &connection, &configuration, program, &terminal))?;
     if let Some(output) = args.output {
         console::start_plain_log(&args.console)?;
         let (setup, client, recorder, _) = setup;
@@ -62,6 +63,7 @@ pub(super) fn run(args: &LiveArgs) -> anyhow::Result<u8> {
     tui::check(options.is_plain).map_err(|error| console::explain(&error))?;
     console::start_log(&args.console, &options.log)?;
     let (setup, client, recorder, desk) = setup;
+    terminal.take();
     let (session, thread) = spawn_with_past(setup, &client, runtime, desk).context("starting the session")?;
     let reason = tui::run(session, options).map_err(|error| console::explain(&error));
     wait_for(thread)?;
@@ -166,22 +168,26 @@ async fn prepare(
     args: &LiveArgs,
     connection: &Connection,
     configuration: &SchedulerConfig,
+    program: &Main,
+    terminal: &Terminal,
 ) -> anyhow::Result<(LiveSetup, kube::Client, Option<Recording>, Desk)> {
     let (config, target) = connect::configure(connection).await?;
-    let client = connect::client(config)?;
+    let client = connect::client(config, connection, terminal).await?;
     connect::greet(&client, &target).await?;
     let extenders = Extender::all_from_config(&configuration.extenders);
     let transport = Arc::new(HttpTransport::new(&extenders)?);
     let options = setup::options(configuration, seed(), Purpose::Console);
     let kinds = kinds(configuration);
     let header = Header::new(configuration, &options, live_now(), &target.context);
-    let (recorder, tap) = setup::start_recording(&args.record, &header, Purpose::Console)?.unzip();
-    let engine =
-        Engine::new(profiles(configuration)?, profiles(configuration)?, options, &kinds, Mode::Observe)
-            .context("building the scheduler")?
-            .recorded(tap);
+    let (recorder, tap) = setup::start_recording(&args.record, &header, Purpose::Console, program)?.unzip();
+    let engine = {
+        let profiles = || profiles(configuration, program);
+        Engine::new(profiles()?, profiles()?, options, &kinds, Mode::Observe)
+    }
+    .context("building the scheduler")?
+    .recorded(tap);
     let header = header.context("the past of the session cannot be kept")?;
-    let desk = Desk::new(header, setup::slim(&args.record), args.record.file.as_deref());
+    let desk = Desk::new(header, setup::slim(&args.record, program), args.record.file.as_deref());
     let recording_file = args.record.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let kubectl = kubectl(&args.connection, &target);
     let steering = steering(args.audit.as_deref(), args.serve_anyway, configuration, kubectl)?;
@@ -233,7 +239,9 @@ pub(super) fn steering(
 /// `kubectl` with the flags that lead to the same cluster; the token stays out.
 pub(super) fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
     let mut text = "kubectl".to_owned();
-    let path = args.kubeconfig.as_ref().map(|path| path.display().to_string());
+    let shown = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let path = shown(&args.kubeconfig);
+    let (certificate, key) = (shown(&args.client_certificate), shown(&args.client_key));
     let flags = [
         ("kubeconfig", path.as_ref()),
         // The kubeconfig may have another current context by the time that somebody uses it.
@@ -241,7 +249,10 @@ pub(super) fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
         ("cluster", args.cluster.as_ref()),
         ("user", args.user.as_ref()),
         ("server", args.server.as_ref()),
+        ("client-certificate", certificate.as_ref()),
+        ("client-key", key.as_ref()),
         ("as", args.impersonate.as_ref()),
+        ("as-uid", args.impersonate_uid.as_ref()),
     ];
     for (flag, value) in flags.into_iter().filter_map(|(flag, value)| Some((flag, value?))) {
         text.push_str(&format!(" --{flag} {}", quote(value)));
@@ -269,8 +280,8 @@ pub(super) fn election(
     Some((lease, options))
 }
 
-pub(super) fn profiles(configuration: &SchedulerConfig) -> anyhow::Result<Vec<Framework>> {
-    let profiles = build_profiles(&configuration.profiles, &in_tree_registry(), &configuration.gates);
+pub(super) fn profiles(configuration: &SchedulerConfig, program: &Main) -> anyhow::Result<Vec<Framework>> {
+    let profiles = build_profiles(&configuration.profiles, program.registry(), &configuration.gates);
     Ok(profiles.context("building the profiles")?.into_values().collect())
 }
 
@@ -306,6 +317,12 @@ pub(super) fn connection(args: &ConnectionArgs) -> Connection {
         token: args.token.clone(),
         impersonate: args.impersonate.clone(),
         impersonate_groups: args.impersonate_groups.clone(),
+        impersonate_uid: args.impersonate_uid.clone(),
+        impersonate_extra: args.impersonate_extra.clone(),
+        client_certificate: args.client_certificate.clone(),
+        client_key: args.client_key.clone(),
+        username: args.username.clone(),
+        password: args.password.clone(),
         certificate_authority: args.certificate_authority.clone(),
         tls_server_name: args.tls_server_name.clone(),
         is_insecure: args.insecure_skip_tls_verify,

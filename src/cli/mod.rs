@@ -22,6 +22,7 @@ mod input;
 mod klog;
 mod live;
 mod man;
+mod program;
 mod redact;
 mod replay;
 mod run;
@@ -35,6 +36,7 @@ mod setup;
 mod tables;
 mod whatif;
 mod whatif_text;
+mod world;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -45,6 +47,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use crate::tui::widgets::text::clean;
 
 pub use args::{Cli, Command, ConformanceCommand};
+pub use program::Main;
 
 /// The name by which kubectl finds the program as its plugin.
 const PLUGIN: &str = "kubectl-schedscope";
@@ -73,38 +76,38 @@ mod exit {
     pub(super) const SIGNAL: u8 = 128;
 }
 
-/// Parses the command line and does what it says.
-///
-/// # Errors
-/// With the text for a person; the exit code is then 2.
-pub fn run() -> anyhow::Result<ExitCode> {
+/// Parses the command line and does what it says with the plugins of that program. An error is the text for a person;
+/// the exit code is then 2.
+fn run(program: &Main) -> anyhow::Result<ExitCode> {
     let mut command = command();
     let mut matches = command.get_matches_mut();
     let cli =
         Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command).exit());
     let code = match cli.command {
-        None => sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console)?,
-        Some(Command::Sandbox(sandbox)) => sandbox::run_any(&sandbox)?,
-        Some(Command::Live(live)) => live::run(&live)?,
-        Some(Command::Serve(serve)) => serve::run(&serve)?,
+        None => {
+            sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console, program)?
+        }
+        Some(Command::Sandbox(sandbox)) => sandbox::run_any(&sandbox, program)?,
+        Some(Command::Live(live)) => live::run(&live, program)?,
+        Some(Command::Serve(serve)) => serve::run(&serve, program)?,
         Some(Command::Attach(attach)) => attach::run(&attach)?,
-        Some(Command::Run(run)) => run::run(&run)?,
-        Some(Command::Explain(explain)) => explain::run(&explain)?,
-        Some(Command::Fix(fix)) => fix::run(&fix)?,
-        Some(Command::Capacity(capacity)) => capacity::run(&capacity)?,
-        Some(Command::Whatif(whatif)) => whatif::run(&whatif)?,
-        Some(Command::Compare(args)) => compare::run(&args)?,
+        Some(Command::Run(run)) => run::run(&run, program)?,
+        Some(Command::Explain(explain)) => explain::run(&explain, program)?,
+        Some(Command::Fix(fix)) => fix::run(&fix, program)?,
+        Some(Command::Capacity(capacity)) => capacity::run(&capacity, program)?,
+        Some(Command::Whatif(whatif)) => whatif::run(&whatif, program)?,
+        Some(Command::Compare(args)) => compare::run(&args, program)?,
         Some(Command::Generate(args)) => generate::run(&args)?,
-        Some(Command::Replay(replay)) => replay::run(&replay)?,
-        Some(Command::Diff(diff)) => diff::run(&diff)?,
-        Some(Command::Redact(redact)) => redact::run(&redact)?,
-        Some(Command::Export(export)) => export::run(&export)?,
-        Some(Command::Import(import)) => import::run(&import)?,
-        Some(Command::Config(config)) => config::run(&config)?,
+        Some(Command::Replay(replay)) => replay::run(&replay, program)?,
+        Some(Command::Diff(diff)) => diff::run(&diff, program)?,
+        Some(Command::Redact(redact)) => redact::run(&redact, program)?,
+        Some(Command::Export(export)) => export::run(&export, program)?,
+        Some(Command::Import(import)) => import::run(&import, program)?,
+        Some(Command::Config(config)) => config::run(&config, program)?,
         Some(Command::Completions(args)) => completions::run(&args)?,
         Some(Command::Man(args)) => man::run(&args)?,
         Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,
-        Some(Command::Conformance(ConformanceCommand::Bench(bench))) => conformance::bench(&bench)?,
+        Some(Command::Conformance(ConformanceCommand::Bench(bench))) => conformance::bench(&bench, program)?,
         Some(Command::Conformance(ConformanceCommand::Run(script))) => conformance::run(&script)?,
     };
     Ok(ExitCode::from(code))

@@ -7,13 +7,12 @@ use anyhow::Context as _;
 
 use super::args::RedactArgs;
 use super::run::print;
-use super::{exit, tell};
+use super::{Main, exit, tell};
 use crate::driver::recorder::new_file;
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::{Compression, WHAT_REMAINS, redact};
 
 /// Redacts and prints what remains. The answer is the exit code.
-pub(super) fn run(args: &RedactArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &RedactArgs, program: &Main) -> anyhow::Result<u8> {
     let (input, output) = (args.input.display(), args.output.display());
     let mut open = || Ok(BufReader::new(File::open(&args.input)?));
     let file = new_file(&args.output).with_context(|| output.to_string())?;
@@ -22,7 +21,7 @@ pub(super) fn run(args: &RedactArgs) -> anyhow::Result<u8> {
         Ok(BufWriter::new(&file))
     };
     let compression = Compression::of_name(&args.output.to_string_lossy());
-    let outcome = redact(&mut open, &mut begin, compression, &in_tree_registry());
+    let outcome = redact(&mut open, &mut begin, compression, program.registry());
     let report = match outcome {
         Ok(report) => report,
         Err(error) => {

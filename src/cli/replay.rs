@@ -9,12 +9,11 @@ use serde::Serialize;
 
 use super::args::{ConsoleArgs, OutputFormat, ReplayArgs};
 use super::run::print;
-use super::{console, exit, tell};
+use super::{Main, console, exit, tell};
 use crate::api::Str;
 use crate::driver::replay::RecordedSession;
 use crate::driver::replay::bundled::{self, BUNDLED, Bundled};
 use crate::driver::session::spawn_replay;
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::{CheckReport, Divergence, ReadError, ReplayError, check};
 use crate::tui::{self, ExitReason, TuiError};
 
@@ -62,7 +61,7 @@ impl Recorded {
 }
 
 /// Opens the console on a recording, or compares it. The answer is the exit code.
-pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &ReplayArgs, program: &Main) -> anyhow::Result<u8> {
     if args.record.is_some() {
         tell(
             "--record: a replay is a recording already; what goes on from it is recorded in the console, with :record \
@@ -81,7 +80,7 @@ pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<u8> {
             return Ok(exit::WRONG);
         }
     };
-    if args.check { compare(args, &recorded) } else { show(&args.console, &recorded) }
+    if args.check { compare(args, &recorded, program) } else { show(&args.console, &recorded, program) }
 }
 
 /// The recordings that come with the program.
@@ -94,14 +93,14 @@ fn list() -> String {
 }
 
 /// The console.
-fn show(args: &ConsoleArgs, recorded: &Recorded) -> anyhow::Result<u8> {
+fn show(args: &ConsoleArgs, recorded: &Recorded, program: &Main) -> anyhow::Result<u8> {
     // Everything that can be wrong is found before the terminal is touched.
     let options = console::options(args)?;
     tui::check(options.is_plain).map_err(|error| explain(&error))?;
     let session = recorded.open().and_then(RecordedSession::read).with_context(|| recorded.name())?;
     console::start_log(args, &options.log)?;
     let source = Str::from(recorded.name());
-    let handle = spawn_replay(&session, &in_tree_registry(), source).with_context(|| recorded.name())?;
+    let handle = spawn_replay(&session, program.registry(), source).with_context(|| recorded.name())?;
     drop(session);
     match tui::run(handle, options).map_err(|error| explain(&error))? {
         ExitReason::Quit | ExitReason::TerminalGone => Ok(exit::OK),
@@ -120,10 +119,10 @@ fn explain(error: &TuiError) -> anyhow::Error {
 }
 
 /// Plays, compares and prints.
-fn compare(args: &ReplayArgs, recorded: &Recorded) -> anyhow::Result<u8> {
+fn compare(args: &ReplayArgs, recorded: &Recorded, program: &Main) -> anyhow::Result<u8> {
     let mut open = || recorded.open();
     let mut report = CheckReport::default();
-    let outcome = check(&mut open, &in_tree_registry(), &mut report);
+    let outcome = check(&mut open, program.registry(), &mut report);
     let (code, word) = match &outcome {
         Ok(()) => (exit::OK, "equal"),
         Err(ReplayError::Read(ReadError::Cut { .. })) => (exit::CUT, "cut"),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::args::{OutputFormat, RunArgs};
 use super::setup::{self, Purpose, Recording};
 use super::tables::Form;
-use super::{exit, scenario, script, tell};
+use super::{Main, exit, scenario, script, tell};
 use crate::api::Duration;
 use crate::api::hidden::is_hidden;
 use crate::driver::runner::{PodState, RunSummary, run_and_see};
@@ -18,14 +18,14 @@ use crate::tui::widgets::text;
 const SCHEMA: &str = "schedscope.dev/run/v1";
 
 /// Runs and prints. The answer is the exit code.
-pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &RunArgs, program: &Main) -> anyhow::Result<u8> {
     if let (Some(script), [folder]) = (&args.scenario.script, args.input.filenames.as_slice()) {
         return script::run(script, folder, args);
     }
     let scenario = args.scenario.scenario.as_deref().map(scenario::load).transpose()?;
     let mut setup = match &scenario {
-        Some(file) => scenario::build(file, &args.input, &args.record, Purpose::Result)?,
-        None => setup::build(&args.input, &args.record, Purpose::Result)?,
+        Some(file) => scenario::build(file, &args.input, &args.record, Purpose::Result, program)?,
+        None => setup::build(&args.input, &args.record, Purpose::Result, program)?,
     };
     for line in &setup.notes {
         tell(line);

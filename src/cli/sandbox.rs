@@ -4,28 +4,33 @@ use anyhow::Context as _;
 
 use super::args::{ConsoleArgs, InputArgs, RecordArgs, SandboxArgs};
 use super::setup::{self, Purpose, Recording, Setup};
-use super::{console, exit, scenario, script};
+use super::{Main, console, exit, scenario, script};
 use crate::driver::session::spawn_sandbox;
 use crate::tui::{self, ExitReason, TuiOptions};
 
 /// Opens the console on files, a scenario or a script. The answer is the exit code.
-pub(super) fn run_any(args: &SandboxArgs) -> anyhow::Result<u8> {
+pub(super) fn run_any(args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
     let SandboxArgs { input, record, console, scenario } = args;
     if let (Some(script), [folder]) = (&scenario.script, input.filenames.as_slice()) {
         return script::show(script, folder, args);
     }
-    let Some(name) = &scenario.scenario else { return run(input, record, console) };
+    let Some(name) = &scenario.scenario else { return run(input, record, console, program) };
     let options = console::options(console)?;
     let file = scenario::load(name)?;
-    let setup = scenario::build(&file, input, record, Purpose::Console)?;
+    let setup = scenario::build(&file, input, record, Purpose::Console, program)?;
     open(setup, options, console)
 }
 
 /// Opens the console on files. The answer is the exit code.
-pub(super) fn run(input: &InputArgs, record: &RecordArgs, console: &ConsoleArgs) -> anyhow::Result<u8> {
+pub(super) fn run(
+    input: &InputArgs,
+    record: &RecordArgs,
+    console: &ConsoleArgs,
+    program: &Main,
+) -> anyhow::Result<u8> {
     // Everything that can be wrong is found before the terminal is touched.
     let options = console::options(console)?;
-    let setup = setup::build(input, record, Purpose::Console)?;
+    let setup = setup::build(input, record, Purpose::Console, program)?;
     open(setup, options, console)
 }
 

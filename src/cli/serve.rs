@@ -2,7 +2,6 @@
 //!
 //! Follows `cmd/kube-scheduler/app`: it elects by default, serves health and metrics, and ends with the lease.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -21,21 +20,25 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use super::klog::Klog;
 use super::serve_args::{ServeArgs, ServerArgs};
 use super::setup::{self, Purpose, Recording};
-use super::{attach, config, exit, live};
+use super::{Main, attach, config, exit, live};
 use crate::config::{FeatureGates, Gate, SchedulerConfig};
 use crate::driver::extender::HttpTransport;
 use crate::driver::live::connect::{self, Connection};
 use crate::driver::live::elect::LeaseName;
 use crate::driver::live::engine::{Engine, Mode};
 use crate::driver::live::lease::ElectionOptions;
+use crate::driver::live::plugin::Terminal;
 use crate::driver::live::session::{Leadership, LiveSetup, Served, SessionThread, now, spawn};
 use crate::driver::metrics::families::Metric;
 use crate::driver::metrics::meter::SchedulerMeter;
 use crate::driver::metrics::registry::Registry;
+use crate::driver::metrics::work_queue::WorkQueue;
 use crate::driver::serve::auth::{Guard, GuardOptions};
-use crate::driver::serve::certs::{CertOptions, server_config};
+use crate::driver::serve::authorities::{Authorities, AuthorityOptions, ProxyHeaders};
+use crate::driver::serve::certs::{CertOptions, ServingCert, server_config};
 use crate::driver::serve::health::{Health, Standing};
 use crate::driver::serve::http::{Endpoints, serve};
+use crate::driver::serve::reload::follow;
 use crate::driver::session::{SessionCommand, SessionHandle};
 use crate::framework::RequestOptions;
 use crate::framework::extender::Extender;
@@ -50,8 +53,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const JITTER: f64 = 1.2;
 
 /// Serves until a signal comes or the lease is lost. The answer is the exit code.
-pub(super) fn run(args: &ServeArgs) -> anyhow::Result<u8> {
-    let configuration = configuration(args)?;
+pub(super) fn run(args: &ServeArgs, program: &Main) -> anyhow::Result<u8> {
+    let configuration = configuration(args, program)?;
     let election = election(&configuration)?;
     let lease_name = election.as_ref().map(|(lease, _)| lease.name.clone()).unwrap_or_default();
     tracing_subscriber::registry()
@@ -72,14 +75,16 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<u8> {
     let (inspection_sender, inspections) = mpsc::unbounded_channel();
     let (leadership_sender, leadership) = watch::channel(Leadership::None);
     let registry_for_requests = Arc::clone(&registry);
-    let served = Served { registry: registry_for_requests, inspections, leadership: leadership_sender };
+    let watchdog = Arc::clone(&standing.watchdog);
+    let served =
+        Served { registry: registry_for_requests, inspections, leadership: leadership_sender, watchdog };
     let is_elected = election.is_some();
     if let Some((lease, _)) = &election {
         let lock = format!("{}/{}", lease.namespace, lease.name);
         tracing::info!(lock, "Attempting to acquire leader lease...");
         registry.set(Metric::LeaderElectionMasterStatus, &[&lease_name], 0.0);
     }
-    let prepared = prepare(args, &configuration, &registry, election, served);
+    let prepared = prepare(args, (&configuration, program), &registry, election, served);
     let (setup, client, recorder) = network.block_on(prepared)?;
     let target = setup.target.clone();
     if target.is_insecure {
@@ -121,9 +126,9 @@ fn runtime(name: &str) -> anyhow::Result<Runtime> {
 }
 
 /// The configuration with what flags say.
-fn configuration(args: &ServeArgs) -> anyhow::Result<SchedulerConfig> {
+fn configuration(args: &ServeArgs, program: &Main) -> anyhow::Result<SchedulerConfig> {
     let mut configuration =
-        config::load(args.config.as_deref(), &args.gates.list)?.map_err(anyhow::Error::msg)?;
+        config::load(args.config.as_deref(), &args.gates.list, program)?.map_err(anyhow::Error::msg)?;
     let leader = &mut configuration.document.leader_election;
     let flags = &args.election;
     leader.leader_elect = flags.leader_elect.or(leader.leader_elect).or(Some(true));
@@ -180,6 +185,11 @@ fn describe(registry: &Registry, gates: &FeatureGates) {
     let platform = format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH);
     let labels = ["", "rustc", "", "", version, "", major, minor, &platform];
     registry.set(Metric::KubernetesBuildInfo, &labels, 1.0);
+    let binary = format!("{major}.{minor}");
+    let before = minor.parse::<u32>().map(|minor| format!("{major}.{}", minor.saturating_sub(1)));
+    let labels = [&binary, "kube", &binary, &before.unwrap_or_default()];
+    registry.set(Metric::VersionInfo, &labels, 1.0);
+    registry.count_families();
 }
 
 /// What `/configz` says.
@@ -189,7 +199,7 @@ fn configz(configuration: &SchedulerConfig) -> String {
 
 async fn prepare(
     args: &ServeArgs,
-    configuration: &SchedulerConfig,
+    (configuration, program): (&SchedulerConfig, &Main),
     registry: &Arc<Registry>,
     election: Option<(LeaseName, ElectionOptions)>,
     served: Served,
@@ -202,7 +212,8 @@ async fn prepare(
         ..Connection::default()
     };
     let (config, target) = connect::configure(&connection).await?;
-    let client = connect::client(config)?;
+    // Nobody opens a console here.
+    let client = connect::client(config, &connection, &Terminal::default()).await?;
     connect::greet(&client, &target).await?;
     let extenders = Extender::all_from_config(&configuration.extenders);
     let transport = Arc::new(HttpTransport::new(&extenders)?);
@@ -210,16 +221,17 @@ async fn prepare(
     let options = setup::options(configuration, live::seed(), Purpose::Result);
     let kinds = live::kinds(configuration);
     let header = Header::new(configuration, &options, now(), &target.context);
-    let (recorder, tap) = setup::start_recording(&args.record, &header, Purpose::Console)?.unzip();
+    let (recorder, tap) = setup::start_recording(&args.record, &header, Purpose::Console, program)?.unzip();
     let meter = Arc::new(SchedulerMeter::new(Arc::clone(registry)));
     let mut profiles = Vec::new();
-    for profile in live::profiles(configuration)? {
+    for profile in live::profiles(configuration, program)? {
         meter.expect_profile(&profile);
         profiles.push(profile.measured_by(Arc::<SchedulerMeter>::clone(&meter)));
     }
-    let engine = Engine::new(profiles, live::profiles(configuration)?, options, &kinds, Mode::Observe)
-        .context("building the scheduler")?
-        .recorded(tap);
+    let engine =
+        Engine::new(profiles, live::profiles(configuration, program)?, options, &kinds, Mode::Observe)
+            .context("building the scheduler")?
+            .recorded(tap);
     let recording_file = args.record.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let kubectl = live::kubectl(&super::args::ConnectionArgs::default(), &target);
     let setup = LiveSetup {
@@ -242,17 +254,15 @@ async fn prepare(
 
 /// A client for reviews: of that kubeconfig, else of the pod's service account, else none.
 async fn review_client(kubeconfig: Option<&Path>, flag: &str) -> anyhow::Result<Option<Client>> {
+    let connection = Connection { kubeconfig: kubeconfig.map(Path::to_owned), ..Connection::default() };
     let config = match kubeconfig {
-        Some(path) => {
-            let connection = Connection { kubeconfig: Some(path.to_owned()), ..Connection::default() };
-            connect::configure(&connection).await.with_context(|| format!("--{flag}"))?.0
-        }
+        Some(_) => connect::configure(&connection).await.with_context(|| format!("--{flag}"))?.0,
         None => match Config::incluster() {
             Ok(config) => config,
             Err(_) => return Ok(None),
         },
     };
-    Ok(Some(connect::client(config)?))
+    Ok(Some(connect::client(config, &connection, &Terminal::default()).await?))
 }
 
 /// Begins to listen.
@@ -266,13 +276,24 @@ async fn listen(args: &ServerArgs, endpoints: &Arc<Endpoints>) -> anyhow::Result
         key_file: args.tls_private_key_file.clone(),
         dir: args.cert_dir.clone(),
     };
-    let tls = server_config(&options)?;
-    let client_ca = match &args.client_ca_file {
-        None => None,
-        Some(path) => {
-            Some(fs::read(path).with_context(|| format!("--client-ca-file: reading {}", path.display()))?)
-        }
-    };
+    let cert = Arc::new(ServingCert::new(&options)?);
+    let proxy = &args.proxy;
+    let proxy_ca = proxy.requestheader_client_ca_file.clone().map(|path| {
+        let headers = ProxyHeaders {
+            allowed_names: proxy.requestheader_allowed_names.clone(),
+            user: proxy.requestheader_username_headers.clone(),
+            uid: proxy.requestheader_uid_headers.clone(),
+            group: proxy.requestheader_group_headers.clone(),
+            extra_prefix: proxy.requestheader_extra_headers_prefix.clone(),
+        };
+        (path, headers)
+    });
+    let authorities = Authorities::new(AuthorityOptions {
+        client_ca: args.client_ca_file.clone(),
+        proxy_ca,
+        looks_up: !args.authentication_skip_lookup,
+    });
+    let authorities = Arc::new(authorities.map_err(anyhow::Error::msg)?);
     let authentication = args.authentication_kubeconfig.as_deref();
     let authorization = args.authorization_kubeconfig.as_deref();
     let reviews_tokens = review_client(authentication, "authentication-kubeconfig").await?;
@@ -285,23 +306,41 @@ async fn listen(args: &ServerArgs, endpoints: &Arc<Endpoints>) -> anyhow::Result
             "No authorization-kubeconfig provided, so SubjectAccessReview of authorization tokens won't work"
         );
     }
-    let guard = Guard::new(GuardOptions {
+    let client = reviews_tokens.clone();
+    let guard = Arc::new(Guard::new(GuardOptions {
         reviews_tokens,
         reviews_access,
-        client_ca,
-        looks_up_ca: !args.authentication_skip_lookup,
+        authorities: Arc::clone(&authorities),
         open_paths: args.authorization_always_allow_paths.clone(),
-    });
-    let guard = Arc::new(guard.map_err(|error| anyhow::anyhow!("--client-ca-file: {error}"))?);
+    }));
     let address = SocketAddr::new(args.bind_address, args.secure_port);
     let listener = tokio::net::TcpListener::bind(address)
         .await
         .with_context(|| format!("--secure-port: listening on {address}"))?;
     tracing::info!(address = %address, "Serving securely");
-    let looking_up = Arc::clone(&guard);
-    tokio::spawn(async move { looking_up.keep_authorities().await });
-    tokio::spawn(serve(listener, tls, guard, Arc::clone(endpoints)));
+    let registry = Arc::clone(&endpoints.registry);
+    tokio::spawn(async move { authorities.keep(client, &registry).await });
+    tokio::spawn(keep_cert(Arc::clone(&cert), Arc::clone(&endpoints.registry)));
+    tokio::spawn(serve(listener, server_config(cert)?, guard, Arc::clone(endpoints)));
     Ok(())
+}
+
+/// Reads the server's certificate again when its files change.
+async fn keep_cert(cert: Arc<ServingCert>, registry: Arc<Registry>) {
+    // What connections are taken with; what was read counts as taken over at once.
+    let taken_over = WorkQueue::new(&registry, "DynamicServingCertificateController");
+    let take_over = || taken_over.run(|| Ok::<_, String>(true));
+    let files = cert.files();
+    if take_over().is_err() || files.is_empty() {
+        return;
+    }
+    let queue = WorkQueue::new(&registry, "DynamicCABundle-serving-cert");
+    follow("serving-cert", files, queue, || match cert.reload() {
+        Ok(true) => take_over(),
+        Ok(false) => Ok(false),
+        Err(error) => Err(error.to_string()),
+    })
+    .await;
 }
 
 /// Why it ends.

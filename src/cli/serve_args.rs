@@ -106,13 +106,16 @@ pub struct ServerArgs {
     /// Where a certificate is made if none is given; in memory without it
     #[arg(long, value_name = "DIR")]
     pub cert_dir: Option<PathBuf>,
-    /// The authority of client certificates
+    /// The authority of client certificates; looked up in the cluster without it
     #[arg(long, value_name = "FILE")]
     pub client_ca_file: Option<PathBuf>,
+    /// The front proxy.
+    #[command(flatten)]
+    pub proxy: ProxyArgs,
     /// The kubeconfig for TokenReviews; in a pod its service account without it
     #[arg(long, value_name = "FILE")]
     pub authentication_kubeconfig: Option<PathBuf>,
-    /// Does not look the authority of clients up in kube-system/extension-apiserver-authentication
+    /// Does not look authorities up in kube-system/extension-apiserver-authentication
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub authentication_skip_lookup: bool,
     /// The kubeconfig for SubjectAccessReviews; in a pod its service account without it
@@ -121,6 +124,30 @@ pub struct ServerArgs {
     /// What everybody may read
     #[arg(long, value_name = "PATHS", value_delimiter = ',', default_value = "/healthz,/readyz,/livez")]
     pub authorization_always_allow_paths: Vec<String>,
+}
+
+/// A front proxy, which says in headers who asks.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Secure serving")]
+pub struct ProxyArgs {
+    /// The authority of front proxies, whose headers are believed; looked up in the cluster without it
+    #[arg(long, value_name = "FILE")]
+    pub requestheader_client_ca_file: Option<PathBuf>,
+    /// The common names that a front proxy may have; any without it
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub requestheader_allowed_names: Vec<String>,
+    /// Headers with the user's name
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "x-remote-user")]
+    pub requestheader_username_headers: Vec<String>,
+    /// Headers with the user's uid
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub requestheader_uid_headers: Vec<String>,
+    /// Headers with the user's groups
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "x-remote-group")]
+    pub requestheader_group_headers: Vec<String>,
+    /// What headers with anything else begin with
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "x-remote-extra-")]
+    pub requestheader_extra_headers_prefix: Vec<String>,
 }
 
 /// `schedscope attach`.

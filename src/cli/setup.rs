@@ -6,8 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 
 use super::args::{InputArgs, RecordArgs};
-use super::{config, input, tell};
-use crate::api::manifest::{Source, load};
+use super::world::Life;
+use super::{Main, config, input, tell};
+use crate::api::manifest::{Loaded, Source, load};
 use crate::api::time::human_duration;
 use crate::api::{Duration, Str, Time};
 use crate::config::SchedulerConfig;
@@ -17,10 +18,9 @@ use crate::driver::recorder::{Recorder, RecorderOptions, RecordingTap};
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Controllers;
 use crate::driver::sandbox::controllers::device_drivers::DeviceDrivers;
-use crate::driver::sandbox::sample;
 use crate::driver::sandbox::simulator::Simulator;
+use crate::driver::sandbox::world::Part;
 use crate::framework::runtime::build_profiles;
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::{Compression, Header, HeaderError, Slim};
 use crate::scheduler::SchedulerOptions;
 
@@ -74,46 +74,68 @@ impl Recording {
 }
 
 /// Builds the sandbox that the arguments describe; the embedded sample without any.
-pub(super) fn build(args: &InputArgs, record: &RecordArgs, purpose: Purpose) -> anyhow::Result<Setup> {
-    let configuration = read_configuration(args)?;
-    let (sources, name) = if args.filenames.is_empty() {
-        (vec![sample::source()], Str::from("sample"))
-    } else {
-        (input::read_sources(&args.filenames)?, source_name(&args.filenames))
-    };
-    assemble(&configuration, sources, name, args, record, purpose)
-}
-
-/// Builds a sandbox on manifests, under a configuration.
-pub(super) fn assemble(
-    configuration: &SchedulerConfig,
-    sources: Vec<Source>,
-    name: Str,
+pub(super) fn build(
     args: &InputArgs,
     record: &RecordArgs,
     purpose: Purpose,
+    program: &Main,
 ) -> anyhow::Result<Setup> {
-    let loaded = load(&sources)?;
+    let configuration = read_configuration(args, program)?;
+    let (sources, name) = if args.filenames.is_empty() {
+        (vec![args.world.source()], Str::from("sample"))
+    } else {
+        (input::read_sources(&args.filenames)?, source_name(&args.filenames))
+    };
+    let life = |loaded: &mut Loaded| match args.no_controllers {
+        true => Ok(None),
+        false => args.world.life(loaded, purpose),
+    };
+    assemble(&configuration, (sources, name), args, record, purpose, program, life)
+}
+
+/// Builds a sandbox on manifests, under a configuration. `life` says what lives in it.
+pub(super) fn assemble(
+    configuration: &SchedulerConfig,
+    (sources, name): (Vec<Source>, Str),
+    args: &InputArgs,
+    record: &RecordArgs,
+    purpose: Purpose,
+    program: &Main,
+    life: impl FnOnce(&mut Loaded) -> anyhow::Result<Option<Life>>,
+) -> anyhow::Result<Setup> {
+    let mut loaded = load(&sources)?;
     if loaded.report.documents == 0 {
         // Most likely the program that should have written it has failed.
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         bail!("there is no object in {}", names.join(", "));
     }
-    let (api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
+    let life = life(&mut loaded)?;
+    let (mut api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
+    if life.as_ref().is_some_and(|life| life.settings.has(Part::Nodes)) {
+        api.begin_to_live();
+    }
     let mut notes = report.notes();
     notes.extend(configuration_notes(configuration));
     let options = options(configuration, args.seed, purpose);
     let header = Header::new(configuration, &options, START, &name);
-    let (recorder, tap) = start_recording(record, &header, purpose)?.unzip();
+    let (recorder, tap) = start_recording(record, &header, purpose, program)?.unzip();
     let (tap, desk) = match (purpose, header) {
         (Purpose::Console, Ok(header)) => {
             let tap = tap.map_or_else(RecordingTap::in_memory, RecordingTap::with_memory);
-            (Some(tap), Some(Desk::new(header, slim(record), record.file.as_deref()).nameless(record.redact)))
+            (
+                Some(tap),
+                Some(
+                    Desk::new(header, slim(record, program), record.file.as_deref()).nameless(record.redact),
+                ),
+            )
         }
         (Purpose::Console | Purpose::Result, _) => (tap, None),
     };
-    let controllers = controllers(args)?;
-    let mut simulator = simulator(configuration, options, api, START, tap)?;
+    let controllers = controllers(args)?.map(|controllers| match life {
+        Some(Life { settings, living }) => controllers.with_world(settings, living),
+        None => controllers,
+    });
+    let mut simulator = simulator(configuration, options, api, START, tap, program)?;
     if let Some(controllers) = controllers {
         simulator = simulator.with_controllers(controllers);
     }
@@ -127,15 +149,14 @@ pub(super) fn options(configuration: &SchedulerConfig, seed: u64, purpose: Purpo
 }
 
 /// The configuration that the arguments name, for the plugins that are there.
-fn read_configuration(args: &InputArgs) -> anyhow::Result<SchedulerConfig> {
+fn read_configuration(args: &InputArgs, program: &Main) -> anyhow::Result<SchedulerConfig> {
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
     if args.config.as_ref().is_some_and(is_stdin) && args.filenames.iter().any(is_stdin) {
         bail!("--config and --filename cannot both be read from standard input");
     }
     let mut configuration =
-        config::load(args.config.as_deref(), &args.gates.list)?.map_err(anyhow::Error::msg)?;
-    let registry = in_tree_registry();
-    configuration.leave_out_unbuilt(&|name| registry.contains(name));
+        config::load(args.config.as_deref(), &args.gates.list, program)?.map_err(anyhow::Error::msg)?;
+    configuration.leave_out_unbuilt(&|name| program.registry().contains(name));
     Ok(configuration)
 }
 
@@ -169,14 +190,15 @@ pub(super) fn start_recording(
     args: &RecordArgs,
     header: &Result<Header, HeaderError>,
     purpose: Purpose,
+    program: &Main,
 ) -> anyhow::Result<Option<(Recording, RecordingTap)>> {
     let Some(file) = &args.file else { return Ok(None) };
     let header = header.as_ref().map_err(|error| anyhow::anyhow!("recording: {error}"))?;
     let recorder_options = RecorderOptions {
         compression: Compression::of_name(&file.to_string_lossy()),
-        slim: slim(args),
+        slim: slim(args, program),
         ends_program_on_signal: purpose == Purpose::Result,
-        redact_with: args.redact.then(in_tree_registry),
+        redact_with: args.redact.then(|| program.registry().clone()),
         ..RecorderOptions::default()
     };
     let (recorder, tap) = Recorder::create(file, header, recorder_options)?;
@@ -184,8 +206,9 @@ pub(super) fn start_recording(
 }
 
 /// What is kept of objects.
-pub(super) fn slim(args: &RecordArgs) -> Slim {
-    Slim { kept_annotations: args.annotations.iter().cloned().collect() }
+pub(super) fn slim(args: &RecordArgs, program: &Main) -> Slim {
+    let read = program.registry().annotations().map(str::to_owned);
+    Slim { kept_annotations: args.annotations.iter().cloned().chain(read).collect() }
 }
 
 pub(super) fn simulator(
@@ -194,8 +217,9 @@ pub(super) fn simulator(
     api: SandboxApi,
     start: Time,
     recording: Option<RecordingTap>,
+    program: &Main,
 ) -> anyhow::Result<Simulator> {
-    let profiles = build_profiles(&configuration.profiles, &in_tree_registry(), &configuration.gates)
+    let profiles = build_profiles(&configuration.profiles, program.registry(), &configuration.gates)
         .context("building the profiles")?
         .into_values()
         .collect();

@@ -76,6 +76,16 @@ impl PluginCatalog {
         })
     }
 
+    /// Whether there is a plugin of that name.
+    pub fn knows(&self, name: &str) -> bool {
+        self.points(name).is_some()
+    }
+
+    /// Whether there are plugins that are not kube-scheduler's.
+    pub fn has_others(&self) -> bool {
+        !self.others.is_empty()
+    }
+
     /// Whether the plugin has the point.
     pub fn extends(&self, name: &str, point: ExtensionPoint) -> bool {
         self.points(name).is_some_and(|points| points.contains(&point))

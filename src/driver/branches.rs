@@ -11,6 +11,7 @@ use super::phases::{each_attempt, in_phases};
 use super::sandbox::ops::SimulatorOp;
 use super::sandbox::simulator::Simulator;
 use super::session::Edit;
+use super::work::Work;
 use crate::api::{Duration, NamespacedName, Str};
 use crate::recording::{NodePoints, Reason, Standing, reason_of};
 use crate::scheduler::trace::{CycleTrace, SelectionReason};
@@ -142,6 +143,7 @@ fn change_text(op: &SimulatorOp) -> String {
         SimulatorOp::StepPhase => "stepped by phases".to_owned(),
         SimulatorOp::StepCycle => "made an attempt".to_owned(),
         SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => "let time go on".to_owned(),
+        SimulatorOp::Request(request) => request.text(),
         SimulatorOp::Edit(edit) => match edit {
             Edit::Apply { source, .. } => format!("applied {source}"),
             Edit::DeletePod(pod) => format!("deleted pod {pod}"),
@@ -158,15 +160,20 @@ fn change_text(op: &SimulatorOp) -> String {
             Edit::Reject(pod) => format!("turned {pod} down"),
             Edit::Activate(pod) => format!("had {pod} tried at once"),
             Edit::Several { what, .. } => what.clone(),
+            Edit::World(order) => order.describe(),
         },
     }
 }
 
-/// Two branches side by side; absent if there is no such branch.
-pub(super) fn compare(history: &History<Simulator>, branches: [usize; 2]) -> Option<BranchComparison> {
+/// Two branches side by side; absent if there is no such branch, or if the work was called off.
+pub(super) fn compare(
+    history: &History<Simulator>,
+    branches: [usize; 2],
+    work: &Work,
+) -> Option<BranchComparison> {
     let ids = branches.map(BranchId);
     let parted_at = parted_at(history, ids)?;
-    let ways = [Way::take(history, ids[0], parted_at)?, Way::take(history, ids[1], parted_at)?];
+    let ways = [Way::take(history, ids[0], parted_at, work)?, Way::take(history, ids[1], parted_at, work)?];
     let mut comparison = BranchComparison {
         branches,
         parted_at: parted_at - history.start().min(parted_at),
@@ -195,7 +202,7 @@ pub(super) fn compare(history: &History<Simulator>, branches: [usize; 2]) -> Opt
         comparison.differences.push(Difference { pod: pod.clone(), ends, attempt: same + 1, decided });
     }
     for side in [0, 1] {
-        explain(history, ids[side], parted_at, side, &mut comparison.differences);
+        explain(history, ids[side], parted_at, side, &mut comparison.differences, work)?;
     }
     Some(comparison)
 }
@@ -236,9 +243,9 @@ struct Way {
 }
 
 impl Way {
-    fn take(history: &History<Simulator>, branch: BranchId, from: usize) -> Option<Self> {
+    fn take(history: &History<Simulator>, branch: BranchId, from: usize, work: &Work) -> Option<Self> {
         let mut attempts: BTreeMap<NamespacedName, Vec<Attempt>> = BTreeMap::new();
-        let (simulator, beyond) = walk(history, branch, from, |trace| {
+        let (simulator, beyond) = walk(history, branch, from, work, |trace| {
             let node = trace.selection.as_ref().map(|selection| selection.host.clone());
             let known = attempts.entry(trace.pod_key()).or_default();
             match known.last_mut() {
@@ -267,17 +274,23 @@ impl Way {
 }
 
 /// Goes along a branch from a position on a copy, and on from its end until nothing moves. `see` is shown the newest
-/// attempt after each step, and ends the way by answering false. The copy, and attempts beyond the end of the branch.
+/// attempt after each step, and ends the way by answering false. The copy, and attempts beyond the end of the branch;
+/// nothing if the work was called off.
 fn walk(
     history: &History<Simulator>,
     branch: BranchId,
     from: usize,
+    work: &Work,
     mut see: impl FnMut(&CycleTrace) -> bool,
 ) -> Option<(Simulator, usize)> {
     let (start, mut copy) = history.copy_before(branch, from)?;
     copy.scheduler_mut().set_tracing(true);
     let mut position = start;
     loop {
+        // How many attempts are made beyond the end nobody knows before.
+        if !work.goes_on(position - start, 0) {
+            return None;
+        }
         let next = history.entry_in(branch, position).filter(|_| position >= from);
         let in_phases = next.and_then(|entry| in_phases(&copy, entry));
         let n_before = copy.scheduler().counts().cycles;
@@ -301,6 +314,9 @@ fn walk(
     let has_groups = !copy.scheduler().objects().pod_groups.is_empty();
     let mut beyond = 0;
     while beyond < ATTEMPTS_MAX {
+        if !work.goes_on(position - start + beyond, 0) {
+            return None;
+        }
         let goes_on = if copy.can_step() && has_groups {
             beyond += 1;
             each_attempt(&mut copy, &mut see)
@@ -324,7 +340,8 @@ fn explain(
     from: usize,
     side: usize,
     differences: &mut [Difference],
-) {
+    work: &Work,
+) -> Option<()> {
     // The members of a pod group share the number of their attempt.
     let mut wanted: BTreeMap<(u64, NamespacedName), usize> = differences
         .iter()
@@ -336,9 +353,9 @@ fn explain(
         .take(EXPLAINED_MAX)
         .collect();
     if wanted.is_empty() {
-        return;
+        return Some(());
     }
-    walk(history, branch, from, |trace| {
+    let walked = walk(history, branch, from, work, |trace| {
         let key = (trace.number, trace.pod_key());
         let host = trace.selection.as_ref().map(|selection| &selection.host);
         if let Some(index) = wanted.get(&key).copied()
@@ -366,6 +383,7 @@ fn explain(
         }
         !wanted.is_empty()
     });
+    walked.map(drop)
 }
 
 impl Difference {

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use crate::api::Str;
 use crate::recording::{Compression, Header, Slim};
 
-use super::recorder::{Recorder, RecorderError, RecorderOptions};
+use super::recorder::{Recorder, RecorderError, RecorderOptions, RecorderStats};
 use super::session::{NoticeLevel, RecordTo, RecorderView};
 use super::stepper::Stepper;
+use super::work::Work;
 
 /// What recordings of a session are made with.
 #[derive(Debug)]
@@ -91,6 +92,25 @@ impl Desk {
     }
 }
 
+/// Waits until everything is written. What was called off is taken away again.
+pub(super) fn finish(
+    path: &Path,
+    recorder: Recorder,
+    total: u64,
+    work: &Work,
+) -> Result<RecorderStats, String> {
+    let total = usize::try_from(total).unwrap_or(usize::MAX);
+    let goes_on = |done: u64| work.goes_on(usize::try_from(done).unwrap_or(usize::MAX), total);
+    recorder.finish_while(goes_on).map_err(|error| match error {
+        RecorderError::GivenUp => {
+            // Where it cannot be taken away it stays, and reads as a recording that was cut off.
+            let _ = std::fs::remove_file(path);
+            format!("stopped: nothing is saved, and there is no {}", path.display())
+        }
+        error => format!("{}: {error}", path.display()),
+    })
+}
+
 pub(super) fn name(path: &Path) -> Str {
     Str::from(path.to_string_lossy().as_ref())
 }
@@ -161,8 +181,9 @@ impl Stepper {
             let machine = stepper.rewind.machine();
             machine.save_recording(tap, "saved from the session").map_err(|error| error.to_string())
         });
+        let total = self.rewind.machine().n_recorded();
         let said = outcome.and_then(|(path, recorder)| {
-            let stats = recorder.finish().map_err(|error| format!("{}: {error}", path.display()))?;
+            let stats = finish(&path, recorder, total, &self.work)?;
             Ok(format!("saved {} inputs to {}", stats.inputs, path.display()))
         });
         match said {

@@ -17,11 +17,13 @@ use super::timeline::Timeline;
 use crate::api::{Duration, Str, Time};
 use crate::scheduler::input::Input;
 
-/// The memory that the inputs of the past may take, as estimated: 128 MiB. Copies of the scheduler along the way have
-/// a budget of their own ([`super::history::CHECKPOINT_BYTES_MAX`]).
+/// The memory that the inputs of the past may take, as estimated: 128 MiB.
 pub const PAST_BYTES_MAX: usize = 128 << 20;
+/// The memory that copies of the scheduler along the way may take, as estimated: less than in a sandbox, for a live
+/// cluster may be large.
+pub const LIVE_CHECKPOINT_BYTES_MAX: usize = 96 << 20;
 /// An input with the object that it brings.
-const OBJECT_BYTES: usize = 2_500;
+const OBJECT_BYTES: usize = 4_000;
 /// Any other input.
 const INPUT_BYTES: usize = 250;
 
@@ -42,7 +44,9 @@ pub(super) struct Growing {
 impl Rewind {
     /// The past of a live session whose scheduler has been told nothing yet.
     pub fn of_live(simulator: Simulator, bytes_max: usize) -> Self {
-        let mut history = History::new(simulator, HistoryLimits::default());
+        let limits =
+            HistoryLimits { checkpoint_bytes_max: LIVE_CHECKPOINT_BYTES_MAX, ..HistoryLimits::default() };
+        let mut history = History::new(simulator, limits);
         history.give(None, []);
         let mut rewind = Self::with_history(history, None, Vec::new());
         rewind.growing = Some(Growing { bytes: 0, bytes_max });

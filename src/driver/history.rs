@@ -18,6 +18,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::time::{Duration as Elapsed, Instant};
 
+use super::work::Work;
+
 /// What moves by operations alone.
 pub trait Machine: Clone {
     /// What is done to it.
@@ -146,6 +148,7 @@ pub struct History<M: Machine> {
     cost: Elapsed,
     copy_cost: Elapsed,
     limits: HistoryLimits,
+    work: Work,
 }
 
 impl<M: Machine> History<M> {
@@ -164,6 +167,7 @@ impl<M: Machine> History<M> {
             cost: Elapsed::ZERO,
             copy_cost: Elapsed::ZERO,
             limits,
+            work: Work::default(),
         };
         history.keep(branch, 0, history.machine.clone(), Elapsed::ZERO);
         history
@@ -188,6 +192,11 @@ impl<M: Machine> History<M> {
                 BranchId(self.branches.len() - 1)
             }
         }
+    }
+
+    /// Long work is told of there, and asks there whether it is still wanted.
+    pub fn set_work(&mut self, work: Work) {
+        self.work = work;
     }
 
     /// The machine at the present moment.
@@ -336,17 +345,28 @@ impl<M: Machine> History<M> {
         self.seek_in(self.branch, position)
     }
 
-    /// Takes the machine to a moment of a branch. False if that moment is not known.
+    /// The same, also while work is called off.
+    pub fn seek_surely(&mut self, position: usize) -> bool {
+        let work = std::mem::take(&mut self.work);
+        let has_moved = self.seek(position);
+        self.work = work;
+        has_moved
+    }
+
+    /// Takes the machine to a moment of a branch. False if that moment is not known, or if the work was called off; the
+    /// machine is then where it was.
     pub fn seek_in(&mut self, branch: BranchId, position: usize) -> bool {
         let Some(found) = self.branches.get(branch.0).filter(|branch| !branch.is_forgotten) else {
             return false;
         };
-        if position > found.end() || position < self.start_of(branch) {
+        if position > found.end() || position < self.start_of(branch) || self.work.is_called_off() {
             return false;
         }
         let lean_to = self.lean_to(branch, position);
         let Some((owner, from)) = self.nearest_checkpoint(branch, lean_to) else { return false };
         let is_ahead = branch == self.branch && (from..=position).contains(&self.position);
+        let here =
+            self.work.is_under_way().then(|| (self.machine.clone(), self.position, self.branch, self.cost));
         if !is_ahead {
             let Some(checkpoint) = self.checkpoints.get(&(owner, from)) else { return false };
             self.machine = checkpoint.machine.clone();
@@ -354,7 +374,14 @@ impl<M: Machine> History<M> {
             self.cost = Elapsed::ZERO;
         }
         self.branch = branch;
+        let first = self.position;
         while self.position < position {
+            if !self.work.goes_on(self.position - first, position - first)
+                && let Some(here) = here
+            {
+                (self.machine, self.position, self.branch, self.cost) = here;
+                return false;
+            }
             let is_lean = self.position < lean_to;
             self.machine.set_lean(is_lean);
             let Some(entry) = self.entry(self.position) else { break };

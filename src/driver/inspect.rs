@@ -10,6 +10,9 @@ use crate::scheduler::Scheduler;
 use crate::scheduler::internals::Internals;
 use crate::scheduler::reading::PodReading;
 
+use super::rewind::Moment;
+use super::work::Work;
+
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inspect {
@@ -45,6 +48,16 @@ pub enum Found {
 
 /// Asks the scheduler.
 pub fn inspect(scheduler: &Scheduler, of: &Inspect) -> Inspected {
+    inspect_in(scheduler, of, &Work::default())
+}
+
+fn inspect_in(scheduler: &Scheduler, of: &Inspect, work: &Work) -> Inspected {
+    let what = match of {
+        Inspect::Pod(pod) => format!("asking every plugin about {pod}"),
+        Inspect::Pair(pod, node) => format!("asking every plugin about {pod} and {node}"),
+        Inspect::Internals => "looking into the scheduler".to_owned(),
+    };
+    let task = work.begin(what);
     let read = |pod: &NamespacedName, node: Option<&Str>| {
         let Some(object) = scheduler.objects().pods.get(pod) else {
             return Found::Nothing(format!("There is no pod {pod} (any more)."));
@@ -52,8 +65,11 @@ pub fn inspect(scheduler: &Scheduler, of: &Inspect) -> Inspected {
         if let Some(node) = node.filter(|node| !scheduler.caches_node(node)) {
             return Found::Nothing(format!("There is no node {node} (any more)."));
         }
-        match scheduler.read(object, node) {
+        match scheduler.read_while(object, node, &mut |done, total| work.goes_on(done, total)) {
             Some(reading) => Found::Reading(Box::new(reading)),
+            None if task.is_called_off() => Found::Nothing(format!(
+                "You stopped this before every node was asked: :why {pod} asks again."
+            )),
             None => Found::Nothing(format!(
                 "No profile of this scheduler is responsible for pod {pod}: it asks for {}.",
                 object.spec.scheduler_name
@@ -73,6 +89,8 @@ pub fn inspect(scheduler: &Scheduler, of: &Inspect) -> Inspected {
 pub struct Inspector {
     question: Option<Inspect>,
     answer: Option<Arc<Inspected>>,
+    /// The moment of the answer, where moments have names.
+    moment: Option<Moment>,
 }
 
 impl Inspector {
@@ -82,11 +100,17 @@ impl Inspector {
         self.answer = None;
     }
 
-    /// The answer, made anew if there is none or if `is_fresh` is wanted.
-    pub fn view(&mut self, scheduler: &Scheduler, is_fresh: bool) -> Option<Arc<Inspected>> {
+    /// The answer, made anew if there is none, or if it is of another moment than the one that it is wanted of.
+    pub fn view(
+        &mut self,
+        scheduler: &Scheduler,
+        wanted: Option<Moment>,
+        work: &Work,
+    ) -> Option<Arc<Inspected>> {
         let question = self.question.as_ref()?;
-        if is_fresh || self.answer.is_none() {
-            self.answer = Some(Arc::new(inspect(scheduler, question)));
+        if self.answer.is_none() || (wanted.is_some() && wanted != self.moment) {
+            self.answer = Some(Arc::new(inspect_in(scheduler, question, work)));
+            self.moment = wanted;
         }
         self.answer.clone()
     }

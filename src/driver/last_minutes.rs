@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 
 use crate::api::time::human_duration;
 use crate::api::{Duration, NamespacedName, Str};
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
 
 use super::history::Entry;
@@ -38,7 +37,8 @@ impl Stepper {
             return Err("nothing is kept of the last minutes".to_owned());
         };
         let header = Header { start: begin.now(), ..desk.header().clone() };
-        let scheduler = header.scheduler(&in_tree_registry(), false).map_err(|error| error.to_string())?;
+        let registry = self.rewind.machine().scheduler().registry();
+        let scheduler = header.scheduler(registry, false).map_err(|error| error.to_string())?;
         let path = desk.path(to);
         let (recorder, tap) = desk.create(&path, &header).map_err(|error| error.to_string())?;
         // What extenders have answered then they answer again: nobody is called.
@@ -62,7 +62,16 @@ impl Stepper {
              was then, when {calm}, and the same was done again. Backoffs, numbers of attempts, chance and what plugins \
              keep in memory were not carried over."
         ));
-        let mut outcome = self.do_again(&mut run, from, &book);
+        let mut outcome = match self.do_again(&mut run, from, &book) {
+            Some(outcome) => outcome,
+            None => {
+                drop(run);
+                // What was begun of it is of no use to anybody.
+                let _ = recorder.finish();
+                let _ = std::fs::remove_file(&path);
+                return Err(format!("stopped: nothing is saved, and there is no {}", path.display()));
+            }
+        };
         let AnswerCounts { same, similar, unknown } = book.counts();
         if same + similar + unknown > 0 {
             outcome.push_str(&format!(
@@ -93,11 +102,17 @@ impl Stepper {
         (first..here).rev().take_while(is_recent).last().unwrap_or(here)
     }
 
-    /// Does with another sandbox what was done since a position, and tells how far it decided alike.
-    fn do_again(&self, run: &mut Simulator, from: usize, book: &AnswerBook) -> String {
+    /// Does with another sandbox what was done since a position, and tells how far it decided alike; nothing if that was
+    /// called off.
+    fn do_again(&self, run: &mut Simulator, from: usize, book: &AnswerBook) -> Option<String> {
         let mut then: Vec<Attempt> = Vec::new();
         let mut now: Vec<Attempt> = Vec::new();
-        for Entry { op, outside, fact } in self.rewind.entries(from..self.rewind.position()) {
+        let n = self.rewind.position() - from;
+        for (at, entry) in self.rewind.entries(from..self.rewind.position()).enumerate() {
+            if !self.work.goes_on(at, n) {
+                return None;
+            }
+            let Entry { op, outside, fact } = entry;
             book.turn_to(outside.answers());
             let n_outcomes = run.scheduler().n_outcomes();
             match op {
@@ -106,6 +121,7 @@ impl Stepper {
                 SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => run.advance_to(fact.at, |_| true),
                 // What could not be done then is not done now, or it is found out now.
                 SimulatorOp::Edit(edit) => _ = run.edit(edit),
+                SimulatorOp::Request(request) => _ = run.carry_out_request(request),
                 SimulatorOp::Recorded(_) | SimulatorOp::Leave(_) | SimulatorOp::Anew(_) => {}
             }
             then.extend(fact.attempt.as_ref().map(|attempt| (attempt.pod.clone(), attempt.host.clone())));
@@ -113,7 +129,7 @@ impl Stepper {
             now.extend(attempt.map(|attempt| (attempt.pod, attempt.host)));
         }
         let same = then.iter().zip(&now).take_while(|(then, now)| then == now).count();
-        match then.get(same) {
+        Some(match then.get(same) {
             None if now.len() == same => format!("all {same} attempts came out as they did then"),
             Some((pod, _)) => {
                 format!("{same} of {} attempts came out as they did then, up to one of {pod}", then.len())
@@ -122,6 +138,6 @@ impl Stepper {
                 "all {same} attempts came out as they did then, and {} more were made",
                 now.len() - same
             ),
-        }
+        })
     }
 }

@@ -15,7 +15,6 @@ use super::sandbox::simulator::Simulator;
 use super::session::{NoticeLevel, RecordTo};
 use super::stepper::Stepper;
 use super::tap::RecordingTap;
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::{DIGEST_VERSION, Header, Record};
 
 /// What a recording that was begun anew says of itself.
@@ -90,7 +89,8 @@ impl Stepper {
             None => format!("{} (begun anew)", before.source),
         };
         let header = Header { start: machine.now(), source, ..before };
-        let scheduler = header.scheduler(&in_tree_registry(), true).map_err(|error| error.to_string())?;
+        let scheduler =
+            header.scheduler(machine.scheduler().registry(), true).map_err(|error| error.to_string())?;
         let path = desk.path(to);
         let (recorder, tap) = desk.create(&path, &header).map_err(|error| error.to_string())?;
         let tap = tap.with_memory().of_header(header);

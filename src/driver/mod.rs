@@ -33,3 +33,4 @@ pub mod stepper;
 pub mod tap;
 pub mod timeline;
 pub mod what_if;
+pub mod work;

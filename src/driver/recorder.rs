@@ -10,7 +10,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -37,6 +37,8 @@ pub(super) const QUEUE_BYTES: u64 = 64 << 20;
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 /// How often signals are looked at while they are the recorder's affair.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+/// How often one who waits for the end and may lose patience is asked.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// So long the end of a recording is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -71,6 +73,9 @@ pub enum RecorderError {
     /// Something could not be written; the recording ends before it.
     #[error("writing the recording: {0}")]
     Write(String),
+    /// Nobody wanted it any more. The file holds a part of it.
+    #[error("stopped before everything was written")]
+    GivenUp,
     /// The recorder does not end.
     #[error("the recorder has not written everything within {} s", PATIENCE.as_secs())]
     Stuck,
@@ -129,6 +134,8 @@ pub(super) struct Shared {
     /// Bytes of answers in the queue.
     pub(super) queued_bytes: AtomicU64,
     failure: Mutex<Option<String>>,
+    /// Nobody wants it any more.
+    is_given_up: AtomicBool,
 }
 
 impl Shared {
@@ -258,6 +265,25 @@ impl Recorder {
         self.shared.failure()
     }
 
+    /// The same for one who may lose patience: `goes_on` is told how many inputs are written, and ends it by answering
+    /// false.
+    ///
+    /// # Errors
+    /// If something could not be written, or it was ended.
+    pub fn finish_while(self, mut goes_on: impl FnMut(u64) -> bool) -> Result<RecorderStats, RecorderError> {
+        loop {
+            if !goes_on(self.shared.stats().inputs) {
+                self.shared.is_given_up.store(true, Ordering::Relaxed);
+                // Whatever else came of it is of no interest any more.
+                let _ = self.finish();
+                return Err(RecorderError::GivenUp);
+            }
+            if self.ended.recv_timeout(LOOK_INTERVAL) != Err(RecvTimeoutError::Timeout) {
+                return self.finish();
+            }
+        }
+    }
+
     /// Waits until everything is written. The tap must be gone, or have ended the recording.
     ///
     /// # Errors
@@ -353,6 +379,9 @@ impl Scribe {
 
     /// Writes a message. True if it was the last one.
     fn write(&mut self, message: Message) -> io::Result<bool> {
+        if self.shared.is_given_up.load(Ordering::Relaxed) {
+            return Err(io::Error::other("given up"));
+        }
         // What is in the past was never in the queue by itself.
         let weight = message.weight().min(self.shared.queued_bytes.load(Ordering::Acquire));
         self.shared.queued_bytes.fetch_sub(weight, Ordering::AcqRel);

@@ -24,6 +24,7 @@ use super::sandbox::ops::{SimulatorFact, SimulatorOp, SimulatorSaid};
 use super::sandbox::simulator::Simulator;
 use super::session::Edit;
 use super::timeline::{Counter, Timeline, TimelineMark};
+use super::work::Work;
 
 /// An attempt looked at from inside. The present position is before it.
 #[derive(Clone, Debug)]
@@ -79,6 +80,7 @@ pub struct Rewind {
     /// What recordings of what leaves it begin with, if that can be recorded.
     pub(super) header: Option<Header>,
     pub(super) marks: Vec<Mark>,
+    pub(super) work: Work,
     counter: Counter,
     counted: Option<(BranchId, usize)>,
     timeline: Arc<Timeline>,
@@ -131,12 +133,19 @@ impl Rewind {
             growing: None,
             header: None,
             marks,
+            work: Work::default(),
             counter: Counter::default(),
             counted: None,
             timeline: Arc::default(),
             marks_version: 1,
             shown_marks: (branch, 0),
         }
+    }
+
+    /// Long work is told of there, and asks there whether it is still wanted.
+    pub fn set_work(&mut self, work: Work) {
+        self.history.set_work(work.clone());
+        self.work = work;
     }
 
     /// The sandbox as it is at the present moment.
@@ -277,14 +286,16 @@ impl Rewind {
         let Some(at) = self.history.find_back(self.history.position(), is_before) else { return };
         let branch = self.history.branch();
         self.history.end_branch_at(branch, at + 1);
-        self.history.seek(at + 1);
+        self.history.seek_surely(at + 1);
     }
 
     /// Goes to a position of this branch.
     pub fn go_to_position(&mut self, position: usize) -> bool {
-        self.inside = None;
         let has_moved = self.history.seek(position.min(self.history.end()));
-        self.stop_at_divergence();
+        if has_moved {
+            self.inside = None;
+            self.stop_at_divergence();
+        }
         has_moved
     }
 
@@ -489,8 +500,7 @@ impl Rewind {
             return self.back_to_start();
         };
         let is_whole = self.history.entry(to).is_some_and(|entry| entry.op.is_cycle());
-        self.history.seek(to);
-        if is_whole {
+        if self.history.seek(to) && is_whole {
             let n_phases = self.alone().map_or(0, n_phases_of);
             if n_phases > 1 {
                 self.go_inside(n_phases - 1);
@@ -526,23 +536,27 @@ impl Rewind {
         let position = self.history.position();
         let from = if self.inside.is_some() { position } else { position.saturating_sub(1) };
         let to = self.history.find_back(from, has_changed)?;
+        if !self.history.seek(to + 1) {
+            return None;
+        }
         self.inside = None;
-        self.history.seek(to + 1);
         self.history.entry(to).map(|entry| entry.op.clone())
     }
 
     /// Goes back to the beginning of what is kept. False if it is there already.
     pub fn back_to_start(&mut self) -> bool {
-        let has_moved = self.inside.take().is_some() || self.history.position() > self.history.start();
-        self.history.seek(self.history.start());
-        has_moved
+        let is_elsewhere = self.inside.is_some() || self.history.position() > self.history.start();
+        if self.history.seek(self.history.start()) {
+            self.inside = None;
+        }
+        is_elsewhere
     }
 
     /// Goes on to the last known moment of the branch. False if it is there already.
     pub fn go_to_end(&mut self) -> bool {
-        let has_moved = self.inside.take().is_some() || self.is_past();
+        let is_elsewhere = self.inside.is_some() || self.is_past();
         self.go_to_position(self.history.end());
-        has_moved
+        is_elsewhere
     }
 
     /// Every branch.
@@ -556,7 +570,7 @@ impl Rewind {
 
     /// Two branches side by side; absent if there is no such branch.
     pub fn compare_branches(&self, branches: [usize; 2]) -> Option<BranchComparison> {
-        branches::compare(&self.history, branches)
+        branches::compare(&self.history, branches, &self.work)
     }
 
     /// Goes to the end of a branch. False if there is none of that number.
@@ -564,13 +578,15 @@ impl Rewind {
         let id = BranchId(branch);
         let end = self.history.branches().find(|(known, ..)| *known == id).map(|(_, _, end)| end);
         let Some(end) = end else { return false };
-        self.inside = None;
-        self.history.seek_in(id, end)
+        let has_moved = self.history.seek_in(id, end);
+        if has_moved {
+            self.inside = None;
+        }
+        has_moved
     }
 
     /// Goes to the first known moment at or after a time, or the last known one.
     pub fn go_to_time(&mut self, at: Time) {
-        self.inside = None;
         let is_after = |entry: &Entry<Simulator>| entry.fact.at > at;
         let to = self.history.find_on(self.history.start(), is_after);
         self.go_to_position(to.map_or(self.history.end(), |position| position - 1));
@@ -667,6 +683,9 @@ impl Rewind {
             let (from, mut copy) = self.history.copy_before(branch, end - 1)?;
             let mut last = None;
             for position in from..end {
+                if !self.work.goes_on(here - end + position - from, here - self.history.start()) {
+                    return None;
+                }
                 let before = Before::of(&copy);
                 let in_phases =
                     self.history.entry_in(branch, position).and_then(|entry| in_phases(&copy, entry));
@@ -684,8 +703,10 @@ impl Rewind {
                 last = earlier.map(|found| (position, found)).or(last);
             }
             if let Some((position, found)) = last {
+                if !self.history.seek(position + 1) {
+                    return None;
+                }
                 self.inside = None;
-                self.history.seek(position + 1);
                 if let (Some(at), false) = (found.at.clone(), found.is_last) {
                     self.go_again_to(position, |_, simulator| {
                         place_in(simulator.scheduler()).as_ref() == Some(&at)

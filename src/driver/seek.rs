@@ -83,7 +83,10 @@ impl Rewind {
             .map(|mark| mark.position)
             .min();
         let known = self.known_to().max(from);
-        let entry = (from..known).find(|position| self.is_wanted(wanted, *position)).map(|found| found + 1);
+        let n = known - from;
+        let found = (from..known)
+            .find(|position| !self.work.goes_on(position - from, n) || self.is_wanted(wanted, *position));
+        let entry = found.map(|found| found + 1);
         let found = match (mark, entry) {
             (Some(mark), Some(entry)) => Some(mark.min(entry)),
             (mark, entry) => mark.or(entry),
@@ -102,13 +105,18 @@ impl Rewind {
             .filter(|mark| is_mark(wanted, &mark.text) && mark.position < self.position())
             .map(|mark| mark.position)
             .max();
-        let entry = (self.start()..from).rev().find(|position| self.is_wanted(wanted, *position));
+        let n = from.saturating_sub(self.start());
+        let entry = (self.start()..from)
+            .rev()
+            .find(|position| !self.work.goes_on(from - position, n) || self.is_wanted(wanted, *position));
         self.arrive(mark.max(entry.map(|found| found + 1)))
     }
 
     fn arrive(&mut self, found: Option<usize>) -> Found {
         let Some(position) = found else { return Found::Nothing };
-        self.go_to_position(position);
+        if self.work.is_called_off() || !self.go_to_position(position) {
+            return Found::Nothing;
+        }
         let fact = position.checked_sub(1).and_then(|before| self.fact(before));
         Found::There(fact.and_then(|fact| fact.attempt.as_deref()).map(attempt_text))
     }

@@ -29,9 +29,11 @@ use super::replay::{Ending, RecordedSession};
 use super::rewind::{Moment, Rewind};
 use super::sandbox::changes::Change;
 use super::sandbox::simulator::Simulator;
+use super::sandbox::world::{WorldOrder, WorldView};
 use super::seek::SeekTo;
 use super::stepper::Stepper;
 use super::timeline::Timeline;
+use super::work::{Work, WorkView};
 use crate::api::{Duration, Kind, NamespacedName, Str};
 use crate::framework::runtime::Registry;
 use crate::recording::{Divergence, HeaderError, Slim};
@@ -149,6 +151,8 @@ pub enum Edit {
         /// The changes.
         edits: Vec<Edit>,
     },
+    /// Tells a living cluster something.
+    World(WorldOrder),
 }
 
 /// What a session can be told.
@@ -219,6 +223,8 @@ pub enum SessionCommand {
     ForgetWhatIf,
     /// Sets breakpoints, watches, and goes to where a condition is true.
     Debug(DebugCommand),
+    /// Calls the work of that number off ([`SessionHandle::work`]).
+    CallOff(u64),
     /// Ends the session.
     Quit,
 }
@@ -333,6 +339,8 @@ pub struct Known {
     pub inspected: Option<Arc<Inspected>>,
     /// What would be, if that was asked.
     pub what_if: Option<Arc<WhatIfView>>,
+    /// Present where the cluster lives.
+    pub world: Option<Arc<WorldView>>,
 }
 
 /// How a recording that is being made goes.
@@ -371,6 +379,8 @@ pub struct SessionHandle {
     commands: Box<dyn Fn(SessionCommand) -> bool + Send>,
     n_sent: AtomicU64,
     views: watch::Receiver<Arc<SessionView>>,
+    work: Work,
+    works: watch::Receiver<Option<WorkView>>,
 }
 
 impl std::fmt::Debug for SessionHandle {
@@ -381,20 +391,30 @@ impl std::fmt::Debug for SessionHandle {
 
 impl SessionHandle {
     /// Puts the two ends together.
-    pub fn new(commands: Sender<SessionCommand>, views: watch::Receiver<Arc<SessionView>>) -> Self {
-        Self::with(move |command| commands.send(command).is_ok(), views)
+    pub fn new(
+        commands: Sender<SessionCommand>,
+        views: watch::Receiver<Arc<SessionView>>,
+        work: Work,
+    ) -> Self {
+        Self::with(move |command| commands.send(command).is_ok(), views, work)
     }
 
     /// The same, with commands that go another way. The answer is false if the session has ended.
     pub fn with(
         commands: impl Fn(SessionCommand) -> bool + Send + 'static,
         views: watch::Receiver<Arc<SessionView>>,
+        work: Work,
     ) -> Self {
-        Self { commands: Box::new(commands), n_sent: AtomicU64::new(0), views }
+        let works = work.watch();
+        Self { commands: Box::new(commands), n_sent: AtomicU64::new(0), views, work, works }
     }
 
-    /// Sends a command. False if the session has ended.
+    /// Sends a command. False if the session has ended. What calls work off does not wait until that is done.
     pub fn send(&self, command: SessionCommand) -> bool {
+        if let SessionCommand::CallOff(number) = command {
+            self.work.call_off(number);
+            return true;
+        }
         self.n_sent.fetch_add(1, Ordering::Relaxed);
         (self.commands)(command)
     }
@@ -414,9 +434,23 @@ impl SessionHandle {
         Arc::clone(&self.views.borrow())
     }
 
-    /// Waits until there is a newer view. False if the session has ended.
+    /// The long work that is under way.
+    pub fn work(&self) -> Option<WorkView> {
+        self.works.borrow().clone()
+    }
+
+    /// What is told of long work, for one who looks on.
+    pub fn watch_work(&self) -> watch::Receiver<Option<WorkView>> {
+        self.works.clone()
+    }
+
+    /// Waits until there is a newer view, or something new to tell of long work. False if the session has ended.
     pub async fn changed(&mut self) -> bool {
-        self.views.changed().await.is_ok()
+        tokio::select! {
+            changed = self.views.changed() => changed.is_ok(),
+            // The handle has a part of it, so it does not end.
+            _ = self.works.changed() => true,
+        }
     }
 }
 
@@ -467,6 +501,8 @@ pub enum SpawnError {
 fn spawn(stepper: Stepper, source: Str, mut scan: Option<Scan>) -> std::io::Result<SessionHandle> {
     let (command_sender, commands) = std::sync::mpsc::channel();
     let mut stepper = stepper;
+    let work = Work::default();
+    stepper.set_work(&work);
     let (views, view_receiver) = watch::channel(Arc::new(session_view(&mut stepper, &source, 0)));
     std::thread::Builder::new().name("session".to_owned()).spawn(move || {
         let mut last_stepper = stepper;
@@ -488,7 +524,7 @@ fn spawn(stepper: Stepper, source: Str, mut scan: Option<Scan>) -> std::io::Resu
             while commands.recv().is_ok_and(|command| command != SessionCommand::Quit) {}
         }
     })?;
-    Ok(SessionHandle::new(command_sender, view_receiver))
+    Ok(SessionHandle::new(command_sender, view_receiver, work))
 }
 
 /// How often what was found out about a recording is taken.
@@ -604,6 +640,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
             latency: stepper.latency(),
             inspected,
             what_if,
+            world: simulator.world_view().map(Arc::new),
         },
         debug: stepper.debug_view(),
         branches: stepper.branch_views(),

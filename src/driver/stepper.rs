@@ -21,8 +21,9 @@ use super::replay::chunk::Lead;
 use super::rewind::{Moment, Rewind};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
 use super::sandbox::simulator::Simulator;
-use super::seek::Wanted;
+use super::seek::{SeekTo, Wanted};
 use super::session::{Advance, BackTo, Edit, Notice, NoticeLevel, RunState, SessionCommand, Speed};
+use super::work::Work;
 
 /// While running, attempts are this far apart in simulated time, so that a person can follow them.
 pub(super) const CYCLE_INTERVAL: Duration = Duration::from_millis(100);
@@ -57,6 +58,8 @@ pub struct Stepper {
     pub(super) asking: Asking,
     /// Who measures, if anybody does.
     latencies: Option<Arc<Latencies>>,
+    /// Where long work is told of.
+    pub(super) work: Work,
 }
 
 impl Stepper {
@@ -99,10 +102,17 @@ impl Stepper {
             inspector: Inspector::default(),
             asking: Asking::default(),
             latencies: None,
+            work: Work::default(),
         };
         stepper.tell_how_it_ends();
         stepper.tell_marks();
         stepper
+    }
+
+    /// Long work is told of there, and asks there whether it is still wanted.
+    pub fn set_work(&mut self, work: &Work) {
+        self.rewind.set_work(work.clone());
+        self.work = work.clone();
     }
 
     /// The sandbox.
@@ -148,8 +158,8 @@ impl Stepper {
 
     /// What was asked for besides the view; while the session runs, as it was then.
     pub fn inspected(&mut self) -> Option<Arc<Inspected>> {
-        let is_fresh = self.run_state == RunState::Paused;
-        self.inspector.view(self.rewind.simulator().scheduler(), is_fresh)
+        let wanted = (self.run_state == RunState::Paused).then(|| self.rewind.moment());
+        self.inspector.view(self.rewind.simulator().scheduler(), wanted, &self.work)
     }
 
     /// Whether it runs.
@@ -174,6 +184,9 @@ impl Stepper {
         if !is_about_the_view {
             self.breaks.run_to(None);
         }
+        let task = work_of(&command).map(|what| self.work.begin(what));
+        // Time that has gone by stays gone, and what was saved in part is told of where it is saved.
+        let leaves_no_trace = !matches!(command, SessionCommand::Advance(_) | SessionCommand::SaveLast(_));
         match command {
             SessionCommand::StepPhase => self.step(Rewind::step_phase),
             SessionCommand::StepPlacement => self.step(step_placement),
@@ -209,7 +222,13 @@ impl Stepper {
             SessionCommand::TakeWhatIf => self.take_what_if(),
             SessionCommand::ForgetWhatIf => self.asking.forget(),
             SessionCommand::Debug(command) => self.debug(command),
+            // What is under way does not come here to be called off.
+            SessionCommand::CallOff(_) => {}
             SessionCommand::Quit => return false,
+        }
+        let is_called_off = task.is_some_and(|task| task.is_called_off());
+        if is_called_off && leaves_no_trace {
+            self.say(NoticeLevel::Info, "stopped: everything is as it was before");
         }
         self.tell_marks();
         self.report_problems();
@@ -270,11 +289,18 @@ impl Stepper {
             return;
         }
         let by = crate::api::time::human_duration(self.simulator().now() - before);
+        if self.work.has_stopped() {
+            return self.say(NoticeLevel::Info, format!("stopped on the way: time has moved on by {by}"));
+        }
         self.say(NoticeLevel::Info, format!("time moved on by {by}"));
     }
 
     fn advance_to(&mut self, to: Time, mut at_stop: impl FnMut(&Simulator) -> bool) {
+        let (from, whole) = (self.simulator().now(), millis(to - self.simulator().now().min(to)));
         while self.simulator().next_timeout().is_some_and(|(at, _)| at <= to) {
+            if !self.work.goes_on(millis(self.simulator().now() - from), whole) {
+                return;
+            }
             if self.apply_and_look(SimulatorOp::NextTimeout) || !at_stop(self.simulator()) {
                 return;
             }
@@ -335,6 +361,7 @@ impl Stepper {
             SimulatorOp::Recorded(chunk) if chunk.lead == Lead::Load => "when the recording began".to_owned(),
             SimulatorOp::NextTimeout | SimulatorOp::TimeTo(_) => "as time went on".to_owned(),
             SimulatorOp::Edit(_) | SimulatorOp::Leave(_) => "by hand".to_owned(),
+            SimulatorOp::Request(_) => "by a client of the API".to_owned(),
             SimulatorOp::Anew(_) => "when the scheduler was begun anew".to_owned(),
             SimulatorOp::Recorded(_) => "from outside".to_owned(),
         };
@@ -588,6 +615,41 @@ impl Stepper {
         self.n_notices += 1;
         self.notice = Some(Notice { number: self.n_notices, level, text: text.into() });
     }
+}
+
+/// What a command that may take long does.
+fn work_of(command: &SessionCommand) -> Option<String> {
+    Some(match command {
+        SessionCommand::Back(BackTo::Phase) => "going back a phase".to_owned(),
+        SessionCommand::Back(BackTo::Cycle) => "going back an attempt".to_owned(),
+        SessionCommand::Back(BackTo::Start) => "going back to the start".to_owned(),
+        SessionCommand::Back(BackTo::Change(kind, key)) => {
+            format!("going back to the last change of {} {key}", kind.as_str().to_lowercase())
+        }
+        SessionCommand::ToEnd => "going to the last moment".to_owned(),
+        SessionCommand::ToElapsed(elapsed) => {
+            format!("going to {}", crate::api::time::human_duration(*elapsed))
+        }
+        SessionCommand::ToBranch(branch) => format!("going to branch {branch}"),
+        SessionCommand::Seek(SeekTo::Marker(name)) => format!("going to {name}"),
+        SessionCommand::Seek(SeekTo::Percent(percent)) => format!("going to {percent} %"),
+        SessionCommand::Seek(SeekTo::Position(_)) => "going there".to_owned(),
+        SessionCommand::Seek(SeekTo::Next(_)) | SessionCommand::SeekAgain { is_back: false } => {
+            "looking for the next one".to_owned()
+        }
+        SessionCommand::Seek(SeekTo::Previous(_)) | SessionCommand::SeekAgain { is_back: true } => {
+            "looking for the one before".to_owned()
+        }
+        SessionCommand::Compare(a, b) => format!("comparing branches {a} and {b}"),
+        SessionCommand::Debug(DebugCommand::RunBackTo(condition)) => format!("going back to {condition}"),
+        SessionCommand::Advance(_) => "moving time on".to_owned(),
+        SessionCommand::SaveLast(_) => "saving".to_owned(),
+        _ => return None,
+    })
+}
+
+fn millis(duration: Duration) -> usize {
+    usize::try_from(duration.as_millis()).unwrap_or(usize::MAX)
 }
 
 /// Goes on phase by phase until a pod group has been tried in a placement, or has come a step further in its cycle. One

@@ -1,6 +1,6 @@
 //! One cell of the matrix: what a plugin said of a node, and why, with the live numbers.
 
-use crate::framework::{Code, NodeInfo, Status};
+use crate::framework::{Asked, Code, NodeInfo, PluginWords, Status};
 use crate::scheduler::trace::{CycleTrace, FilterTrace, NodeVerdict};
 
 use super::{counted, filter, names, placement, score, volumes};
@@ -104,6 +104,11 @@ pub(super) fn of_answer(
     plugin: &str,
     refusal: Option<&Status>,
 ) -> CellExplanation {
+    let own = trace.explainers.get(plugin).and_then(|own| own.explain_filter(&asked(trace, node), refusal));
+    if let Some(PluginWords { sentence, arithmetic, hint }) = own {
+        let code = refusal.map_or(Code::Success, Status::code);
+        return CellExplanation { hint, ..CellExplanation::new(code, sentence).with_arithmetic(arithmetic) };
+    }
     let explanation = match refusal {
         Some(status) => filter::rejected(&trace.pod_info, node, plugin, status),
         None => filter::passed(&trace.pod_info, node, plugin),
@@ -117,6 +122,17 @@ pub(super) fn of_answer(
         names::INTER_POD_AFFINITY => placement::affinity(trace, node, explanation),
         names::NODE_DECLARED_FEATURES => placement::features(trace, node, explanation),
         _ => explanation,
+    }
+}
+
+/// What an answer about the node was made from, for a plugin that explains itself.
+pub(super) fn asked<'a>(trace: &'a CycleTrace, node: &'a NodeInfo) -> Asked<'a> {
+    Asked {
+        now: trace.started,
+        state: &trace.filter_state,
+        snapshot: &trace.snapshot,
+        pod: &trace.pod_info,
+        node,
     }
 }
 

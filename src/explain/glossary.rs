@@ -5,13 +5,17 @@
 //! those of pages of kubernetes.io/docs; a KEP is named by its number in kubernetes/enhancements.
 
 use crate::config::plugin_names;
+use crate::framework::About;
 use crate::scheduler::trace::Phase;
+use crate::scheduler::view::{OwnPlugin, View};
 
 /// What kind of word it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WordKind {
     /// A plugin of kube-scheduler.
     Plugin,
+    /// A plugin of somebody's own.
+    OwnPlugin,
     /// An extension point of the Scheduling Framework.
     ExtensionPoint,
     /// A step of an attempt that calls no plugin.
@@ -29,6 +33,7 @@ impl WordKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Plugin => "plugin",
+            Self::OwnPlugin => "plugin of this program",
             Self::ExtensionPoint => "extension point",
             Self::Step => "step",
             Self::Code => "status code",
@@ -54,7 +59,11 @@ pub struct Entry {
 impl Entry {
     /// The sentences and where there is more, as a text of two paragraphs.
     pub fn body(&self) -> String {
-        let site = if self.see.starts_with("KEP-") { "" } else { "kubernetes.io/docs: " };
+        if self.see.is_empty() {
+            return self.text.to_owned();
+        }
+        let is_ours = self.kind == WordKind::OwnPlugin || self.see.starts_with("KEP-");
+        let site = if is_ours { "" } else { "kubernetes.io/docs: " };
         format!("{}\n\nMore: {site}{}", self.text, self.see)
     }
 }
@@ -67,14 +76,39 @@ pub fn entry(word: &str) -> Option<&'static Entry> {
     exact.or_else(|| ENTRIES.iter().find(|entry| folded(entry.word) == wanted))
 }
 
-/// Whether kube-scheduler has a plugin of exactly that name.
-pub fn is_plugin(name: &str) -> bool {
-    plugin_names::is_in_tree(name)
+/// A plugin that is not kube-scheduler's, as it explains itself.
+fn own_entry(plugin: &OwnPlugin) -> Entry {
+    const SILENT: About = About {
+        text: "It is none of kube-scheduler's plugins, and it has no words for itself. Its authors know what it does.",
+        see: "",
+    };
+    let about = plugin.about.unwrap_or(SILENT);
+    Entry { word: plugin.name, kind: WordKind::OwnPlugin, text: about.text, see: about.see }
 }
 
-/// The step of an attempt at which there is the most to see of a plugin of kube-scheduler: what it does at each node, or
-/// else the first at which it is called.
-pub fn first_phase(plugin: &str) -> Phase {
+/// The words of a session: every word, and the plugins that are there and not kube-scheduler's.
+pub fn entries_of(view: &View) -> impl Iterator<Item = Entry> {
+    view.own_plugins.iter().map(own_entry).chain(ENTRIES.iter().copied())
+}
+
+/// What the word means in a session; capitals, blanks, dashes and dots do not matter.
+pub fn entry_of(view: &View, word: &str) -> Option<Entry> {
+    let wanted = folded(word);
+    let own = view.own_plugins.iter().find(|plugin| folded(plugin.name) == wanted);
+    own.map(own_entry).or_else(|| entry(word).copied())
+}
+
+/// Whether the session, or kube-scheduler, has a plugin of exactly that name.
+pub fn is_plugin(view: &View, name: &str) -> bool {
+    plugin_names::is_in_tree(name) || view.own_plugins.iter().any(|plugin| plugin.name == name)
+}
+
+/// The step of an attempt at which there is the most to see of a plugin: what it does at each node, or else the first at
+/// which it is called.
+pub fn first_phase(view: &View, plugin: &str) -> Phase {
+    if let Some(own) = view.own_plugins.iter().find(|own| own.name == plugin) {
+        return if own.scores && !own.filters { Phase::Score } else { Phase::Filter };
+    }
     let points = plugin_names::in_tree_points(plugin).unwrap_or(&[]);
     let is_at = |phase: &Phase| points.iter().any(|point| point.as_str() == phase.as_str());
     [Phase::Filter, Phase::Score].into_iter().chain(Phase::ALL).find(is_at).unwrap_or(Phase::Filter)
@@ -404,6 +438,23 @@ mod tests {
         for word in ["unschedulable", "Unschedulable", "schedulingGates", "SchedulingGates"] {
             assert_eq!(entry(word).map(|entry| entry.word), Some(word));
         }
+    }
+
+    #[test]
+    fn a_plugin_of_ones_own_explains_itself() {
+        let about = About { text: "It likes even names. It is an example.", see: "" };
+        let plugin = |name, about| OwnPlugin { name, about, filters: false, scores: true };
+        let view = View {
+            own_plugins: [plugin("EvenNames", Some(about)), plugin("Silent", None)].into(),
+            ..View::default()
+        };
+        let entry = entry_of(&view, "even-names").map(|entry| (entry.kind, entry.body()));
+        assert_eq!(entry, Some((WordKind::OwnPlugin, about.text.to_owned())));
+        assert!(entry_of(&view, "Silent").is_some_and(|entry| entry.text.contains("no words for itself")));
+        assert_eq!(entry_of(&View::default(), "EvenNames"), None);
+        assert!(is_plugin(&view, "EvenNames") && !is_plugin(&View::default(), "EvenNames"));
+        assert_eq!(first_phase(&view, "EvenNames"), Phase::Score);
+        assert_eq!(first_phase(&view, "NodeResourcesFit"), Phase::Filter);
     }
 
     #[test]

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use crate::api::objects::TaintEffect;
 use crate::framework::resource::{Resource, names as resources};
 use crate::framework::runtime::PluginScores;
-use crate::framework::{Code, MAX_NODE_SCORE, NodeInfo, PodInfo};
+use crate::framework::{Asked, Code, MAX_NODE_SCORE, NodeInfo, PodInfo};
 use crate::scheduler::trace::{CycleTrace, ScoreTrace};
 
 use super::amount::{bytes_short, comparable};
-use super::cell::CellExplanation;
+use super::cell::{CellExplanation, asked};
 use super::selectors::{describe_term, first_mismatch, tolerates};
 use super::{counted, names, placement};
 
@@ -108,6 +108,9 @@ fn skip_reason(plugin: &str) -> &'static str {
 fn formula(trace: &CycleTrace, score: &ScoreTrace, scores: &PluginScores, node: &NodeInfo) -> Vec<String> {
     let pod = &trace.pod_info;
     let raw = score.nodes.iter().position(|name| name == node.name()).and_then(|at| scores.raw.get(at));
+    if let (Some(own), Some(raw)) = (trace.explainers.get(scores.plugin), raw) {
+        return own.explain_score(&Asked { state: &trace.cycle_state, ..asked(trace, node) }, *raw);
+    }
     match (scores.plugin, raw) {
         (names::POD_TOPOLOGY_SPREAD, Some(raw)) => {
             return placement::spread_score(trace, node, *raw).unwrap_or_default();

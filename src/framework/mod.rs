@@ -10,6 +10,7 @@ mod cycle_state;
 pub mod device_cel;
 mod diagnosis;
 mod events;
+pub mod explained;
 pub mod extender;
 mod handle;
 pub mod meter;
@@ -37,6 +38,7 @@ pub use diagnosis::{Diagnosis, FitError, NodeToStatus};
 pub use events::{
     ActionType, ClusterEvent, ClusterEventWithHint, EventResource, QueueingHint, QueueingHintFn,
 };
+pub use explained::{About, Asked, ExplainPlugin, PluginWords};
 pub use handle::{Handle, HandleRequest, NoNominations, PodNominator, TieBreak};
 pub use node_info::{HostPort, HostPortInfo, ImageStateSummary, NodeInfo, host_ports};
 pub use plugin::{

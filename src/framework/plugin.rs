@@ -38,6 +38,7 @@ use crate::api::{Duration, Kind, Str, Time};
 use super::cycle_state::CycleState;
 use super::diagnosis::NodeToStatus;
 use super::events::ClusterEventWithHint;
+use super::explained::ExplainPlugin;
 use super::handle::Handle;
 use super::node_info::NodeInfo;
 use super::plugin_state::PluginStates;
@@ -97,6 +98,8 @@ accessors! {
     as_placement_score -> PlacementScorePlugin;
     /// The plugin's part in the signature of a pod.
     as_sign -> SignPlugin;
+    /// What the plugin says of itself to people.
+    as_explain -> ExplainPlugin;
 }
 
 /// Decides whether a pod may enter activeQ.

@@ -30,6 +30,9 @@ pub enum HeaderError {
     /// This build cannot read the configuration.
     #[error("configuration: {0}")]
     Configuration(String),
+    /// It was made with plugins of somebody's own.
+    #[error("it was made with {}, which this program has not: use the program that it was made with", plugins_text(.0))]
+    MissingPlugins(Vec<String>),
     /// The profiles cannot be built.
     #[error("profiles: {0}")]
     Profiles(String),
@@ -198,6 +201,15 @@ impl Header {
     pub fn scheduler(&self, registry: &Registry, is_tracing: bool) -> Result<Scheduler, HeaderError> {
         let profiles = |error: &dyn std::fmt::Display| HeaderError::Profiles(error.to_string());
         let config = self.configuration(&|name| registry.contains(name))?;
+        let mut missing: Vec<String> = Vec::new();
+        for name in config.profiles.iter().flat_map(|profile| profile.plugins.enabled_names()) {
+            if !registry.contains(name) && missing.iter().all(|other| other != name) {
+                missing.push(name.to_owned());
+            }
+        }
+        if !missing.is_empty() {
+            return Err(HeaderError::MissingPlugins(missing));
+        }
         let frameworks =
             build_profiles(&config.profiles, registry, &config.gates).map_err(|error| profiles(&error))?;
         let options = SchedulerOptions { is_tracing, ..self.options()? };
@@ -210,6 +222,15 @@ impl Header {
         let mut line = format!("{MAGIC}{FORMAT_VERSION},").into_bytes();
         line.extend(fields.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}")).unwrap_or_default());
         line
+    }
+}
+
+/// Such as `the plugins A and B`.
+fn plugins_text(names: &[String]) -> String {
+    match names {
+        [name] => format!("the plugin {name}"),
+        [first @ .., last] => format!("the plugins {} and {last}", first.join(", ")),
+        [] => String::from("no plugin"),
     }
 }
 

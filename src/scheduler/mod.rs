@@ -57,7 +57,7 @@ use crate::api::{Digest, Digestible, ObjectStore, Str, Time, Uid};
 use crate::cache::Cache;
 use crate::config::Gate;
 use crate::framework::meter::Measurement;
-use crate::framework::runtime::QueueingHintMap;
+use crate::framework::runtime::{QueueingHintMap, Registry};
 use crate::framework::{Answer, Framework, HandleRequest, Question, RequestOptions, Snapshot};
 use crate::queue::{MoveLogLevel, QueueProfile, SchedulingQueue};
 
@@ -287,6 +287,11 @@ impl Scheduler {
     /// The profiles by `schedulerName`.
     pub fn profiles(&self) -> impl Iterator<Item = &Framework> {
         self.world.profiles.values().map(|profile| &profile.framework)
+    }
+
+    /// What the plugins of the profiles were made of, and those of another configuration will be.
+    pub fn registry(&self) -> &Registry {
+        &self.world.any_framework().registry
     }
 
     /// Whether evidence of attempts is kept from now on. Has no influence on any decision.

@@ -76,15 +76,32 @@ impl Scheduler {
     ///
     /// Costs a copy of the scheduler, which shares all objects, and every plugin for every node.
     pub fn read(&self, pod: &Arc<Pod>, node: Option<&Str>) -> Option<PodReading> {
-        self.read_as(pod, node, false)
+        self.read_as(pod, node, false, &mut |_, _| true)
     }
 
     /// The same of all nodes, with what PostFilter plugins come to where no node will do.
     pub fn read_to_the_end(&self, pod: &Arc<Pod>) -> Option<PodReading> {
-        self.read_as(pod, None, true)
+        self.read_as(pod, None, true, &mut |_, _| true)
     }
 
-    fn read_as(&self, pod: &Arc<Pod>, node: Option<&Str>, has_post_filter: bool) -> Option<PodReading> {
+    /// As [`Self::read`], for one who may lose patience: `goes_on` is told how many nodes were asked, of how many. Absent,
+    /// too, if it answers false.
+    pub fn read_while(
+        &self,
+        pod: &Arc<Pod>,
+        node: Option<&Str>,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Option<PodReading> {
+        self.read_as(pod, node, false, goes_on)
+    }
+
+    fn read_as(
+        &self,
+        pod: &Arc<Pod>,
+        node: Option<&Str>,
+        has_post_filter: bool,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Option<PodReading> {
         let profiles = Arc::clone(&self.world.profiles);
         let framework = framework_of(&profiles, &pod.spec.scheduler_name)?;
         let assigned_to = (!pod.spec.node_name.is_empty()).then(|| pod.spec.node_name.clone());
@@ -94,7 +111,14 @@ impl Scheduler {
         let handle = copy.world.handle(framework);
         let mut reader = Reader::new(framework, handle, Arc::clone(&trace.pod_info));
         reader.pre_filter();
-        let all: Vec<NodeReading> = handle.snapshot.list().iter().map(|node| reader.node(node)).collect();
+        let listed = handle.snapshot.list();
+        let mut all: Vec<NodeReading> = Vec::with_capacity(listed.len());
+        for (at, node) in listed.iter().enumerate() {
+            if !goes_on(at, listed.len()) {
+                return None;
+            }
+            all.push(reader.node(node));
+        }
         let n_feasible = all.iter().filter(|reading| reading.refusals.is_empty()).count();
         let (nodes, scores) = match node {
             None => (all, None),

@@ -12,7 +12,6 @@ use super::{Scheduler, SchedulerOptions};
 use crate::api::{Duration, Object, Str};
 use crate::config::{LoadOptions, SchedulerConfig};
 use crate::framework::runtime::build_profiles;
-use crate::plugins::registry::in_tree_registry;
 
 /// Why a configuration is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +67,7 @@ impl Scheduler {
     /// # Errors
     /// Why it cannot.
     pub fn read_configuration(&self, text: &str) -> Result<SchedulerConfig, ReconfigureError> {
-        let registry = in_tree_registry();
+        let registry = self.registry();
         let has_plugin = |name: &str| registry.contains(name);
         let options = LoadOptions { gates: &self.options.gates, has_plugin: &has_plugin };
         let config = SchedulerConfig::load(text, options)
@@ -76,7 +75,7 @@ impl Scheduler {
         if !config.extenders.is_empty() {
             return Err(ReconfigureError::Extenders);
         }
-        build_profiles(&config.profiles, &registry, &config.gates)
+        build_profiles(&config.profiles, registry, &config.gates)
             .map_err(|error| ReconfigureError::Profiles(error.to_string()))?;
         Ok(config)
     }
@@ -84,7 +83,7 @@ impl Scheduler {
     fn started_again(&self, configuration: &str) -> Result<Self, ReconfigureError> {
         let config = self.read_configuration(configuration)?;
         let wrong = |error: &dyn std::fmt::Display| ReconfigureError::Profiles(error.to_string());
-        let profiles = build_profiles(&config.profiles, &in_tree_registry(), &config.gates)
+        let profiles = build_profiles(&config.profiles, self.registry(), &config.gates)
             .map_err(|error| wrong(&error))?;
         let is_batching = self.options.is_batching;
         let options = SchedulerOptions { is_batching, ..self.options.clone().configured(&config) };

@@ -173,6 +173,7 @@ impl Scheduler {
             queued_for: self.world.now - cycle.queued.timestamp,
             popped_from,
             profile: cycle.profile_name.clone(),
+            explainers: self.world.explainers_of(&cycle.profile_name),
             snapshot: self.world.snapshot.clone(),
             phase: Phase::Pop,
             next: Some(Phase::PreFilter),

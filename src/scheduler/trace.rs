@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::api::{Duration, NamespacedName, Str, Time, Uid};
+use crate::framework::explained::Explainers;
 use crate::framework::preemption::PreemptionEvidence;
 use crate::framework::runtime::{PluginVerdict, ScoreOutcome};
 use crate::framework::{CycleState, NodeInfo, PodInfo, Snapshot, Status};
@@ -282,6 +283,8 @@ pub struct CycleTrace {
     pub popped_from: PoppedFrom,
     /// The profile (`schedulerName`).
     pub profile: Str,
+    /// Its plugins that explain themselves.
+    pub explainers: Explainers,
     /// The nodes as the attempt saw them.
     pub snapshot: Snapshot,
     /// The last phase that was done.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::api::objects::{Pod, PodDisruptionBudget, PodGroup, ResourceClaim};
 use crate::api::{Duration, Kind, NamespacedName, Str, Time};
+use crate::framework::explained::About;
 use crate::framework::{ClusterEvent, NodeInfo};
 
 use super::pod_group_trace::GroupTrace;
@@ -178,6 +179,19 @@ pub struct Counts {
     pub evaluated: u64,
 }
 
+/// A plugin that is not kube-scheduler's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnPlugin {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says of itself.
+    pub about: Option<About>,
+    /// Whether it is at Filter.
+    pub filters: bool,
+    /// Whether it is at Score.
+    pub scores: bool,
+}
+
 /// The events that each plugin of each profile listens to.
 pub type Listeners = BTreeMap<Str, BTreeMap<Str, Vec<ClusterEvent>>>;
 
@@ -214,6 +228,8 @@ pub struct View {
     pub pod_logs: Arc<BTreeMap<NamespacedName, Arc<PodLog>>>,
     /// The events that each plugin listens to, by profile and plugin.
     pub listeners: Arc<Listeners>,
+    /// The plugins that are not kube-scheduler's, by name.
+    pub own_plugins: Arc<[OwnPlugin]>,
     /// What plugins have assumed of volumes and claims and no watch has reported.
     pub assumptions: Vec<Assumption>,
     /// The claims for devices that have some, as they are or are assumed to be.

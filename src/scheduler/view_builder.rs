@@ -84,6 +84,7 @@ impl Scheduler {
             events: Arc::clone(&self.journal.events),
             pod_logs: Arc::clone(&self.journal.pods.logs),
             listeners: Arc::clone(&self.world.listeners),
+            own_plugins: Arc::clone(&self.world.own_plugins),
             assumptions: self.assumptions(),
             device_claims: self.device_claims(),
             pdbs: self.world.objects.pod_disruption_budgets.values().map(Arc::clone).collect(),

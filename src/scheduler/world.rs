@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::api::{ObjectStore, Rng, Str, Time};
+use crate::config::plugin_names::is_in_tree;
+use crate::framework::explained::Explainers;
 use crate::framework::extender::Extender;
 use crate::framework::meter::Metering;
 use crate::framework::pod_group::PodGroupStates;
@@ -17,7 +19,7 @@ use crate::framework::{
 };
 use crate::queue::{Nominator, QueueEnv, QueueProfile};
 
-use super::view::Listeners;
+use super::view::{Listeners, OwnPlugin};
 
 /// The readable part of the scheduler.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ pub(super) struct World {
     pub profiles: Arc<BTreeMap<Str, QueueProfile>>,
     /// Which of their plugins listen to which events, for the read model.
     pub listeners: Arc<Listeners>,
+    /// The plugins that are not kube-scheduler's, for the read model.
+    pub own_plugins: Arc<[OwnPlugin]>,
     /// How requests are counted under the feature gates.
     pub request_options: RequestOptions,
     /// Stands in where no profile is meant.
@@ -72,6 +76,7 @@ impl World {
             tie_break,
             rng: RefCell::new(Rng::new(seed)),
             requests: RefCell::new(Vec::new()),
+            own_plugins: own_plugins(&profiles),
             listeners: Arc::new(super::waits::listeners(&profiles, !extenders.is_empty())),
             profiles: Arc::new(profiles),
             extenders: Arc::new(extenders),
@@ -103,9 +108,19 @@ impl World {
 
     /// Who measures what belongs to no profile alone.
     pub fn metering(&self) -> &Metering {
+        &self.any_framework().metering
+    }
+
+    /// The plugins of a profile that explain themselves.
+    pub fn explainers_of(&self, scheduler_name: &str) -> Explainers {
+        self.profile(scheduler_name).map(|profile| profile.framework.explainers.clone()).unwrap_or_default()
+    }
+
+    /// The framework of the first profile, for what all have alike.
+    pub fn any_framework(&self) -> &Framework {
         match self.profiles.values().next() {
-            Some(profile) => &profile.framework.metering,
-            None => &self.no_framework.metering,
+            Some(profile) => &profile.framework,
+            None => &self.no_framework,
         }
     }
 
@@ -123,4 +138,22 @@ impl World {
     pub fn take_requests(&self) -> Vec<HandleRequest> {
         std::mem::take(&mut *self.requests.borrow_mut())
     }
+}
+
+/// The plugins of all profiles that are not kube-scheduler's, by name.
+fn own_plugins(profiles: &BTreeMap<Str, QueueProfile>) -> Arc<[OwnPlugin]> {
+    let mut own: BTreeMap<&'static str, OwnPlugin> = BTreeMap::new();
+    for plugin in profiles.values().flat_map(|profile| &profile.framework.all) {
+        let name = plugin.name();
+        if is_in_tree(name) {
+            continue;
+        }
+        own.entry(name).or_insert_with(|| OwnPlugin {
+            name,
+            about: plugin.as_explain().map(|plugin| plugin.about()),
+            filters: plugin.as_filter().is_some(),
+            scores: plugin.as_score().is_some(),
+        });
+    }
+    own.into_values().collect()
 }

@@ -6,10 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::api::objects::Pod;
 use crate::api::{NamespacedName, Str};
 use crate::driver::session::{RunState, SessionView};
+use crate::framework::NodeInfo;
 use crate::scheduler::trace::Phase;
-use crate::scheduler::view::View;
+use crate::scheduler::view::{QueueRow, View};
 
 /// How long a change stays lit.
 pub const LIGHT: Duration = Duration::from_millis(600);
@@ -71,29 +73,60 @@ impl Changes {
     }
 }
 
-fn places(view: &View) -> BTreeMap<NamespacedName, Place> {
-    let mut places = BTreeMap::new();
-    places.extend(view.active_q.iter().map(|row| (row.pod.key(), Place::Active(row.attempts))));
-    places.extend(view.backoff_q.iter().map(|row| (row.pod.key(), Place::Backoff(row.attempts))));
-    places.extend(
-        view.unschedulable_pods.iter().map(|row| (row.pod.key(), Place::Unschedulable(row.attempts))),
-    );
-    places.extend(view.waiting.iter().map(|row| (row.pod.key(), Place::Waiting)));
-    places.extend(view.binding.iter().map(|row| (row.pod.key(), Place::Binding(row.phase))));
-    places
+/// Where pods stand in two views, but for those that stand where they stood: of very many pods few move, and only those
+/// are looked up by name.
+#[derive(Default)]
+struct Moved {
+    before: BTreeMap<NamespacedName, Place>,
+    after: BTreeMap<NamespacedName, Place>,
+}
+
+impl Moved {
+    fn add<R>(
+        &mut self,
+        (before, after): (&[R], &[R]),
+        pod: impl Fn(&R) -> &Arc<Pod>,
+        place: impl Fn(&R) -> Place,
+    ) {
+        let is_same = |(a, b): &(&R, &R)| Arc::ptr_eq(pod(a), pod(b)) && place(a) == place(b);
+        let n_first = before.iter().zip(after).take_while(is_same).count();
+        let (before, after) = (&before[n_first..], &after[n_first..]);
+        let n_last = before.iter().rev().zip(after.iter().rev()).take_while(is_same).count();
+        let placed = |row: &R| (pod(row).key(), place(row));
+        self.before.extend(before[..before.len() - n_last].iter().map(placed));
+        self.after.extend(after[..after.len() - n_last].iter().map(placed));
+    }
 }
 
 fn changed_pods(before: &View, after: &View) -> BTreeSet<NamespacedName> {
-    let old = places(before);
-    places(after).into_iter().filter(|(pod, place)| old.get(pod) != Some(place)).map(|(pod, _)| pod).collect()
+    let mut moved = Moved::default();
+    let queued = |row: &QueueRow| row.attempts;
+    moved.add((&before.active_q, &after.active_q), |row| &row.pod, |row| Place::Active(queued(row)));
+    moved.add((&before.backoff_q, &after.backoff_q), |row| &row.pod, |row| Place::Backoff(queued(row)));
+    let unschedulable = (&before.unschedulable_pods[..], &after.unschedulable_pods[..]);
+    moved.add(unschedulable, |row| &row.pod, |row| Place::Unschedulable(queued(row)));
+    moved.add((&before.waiting, &after.waiting), |row| &row.pod, |_| Place::Waiting);
+    moved.add((&before.binding, &after.binding), |row| &row.pod, |row| Place::Binding(row.phase));
+    let Moved { before, after } = moved;
+    after.into_iter().filter(|(pod, place)| before.get(pod) != Some(place)).map(|(pod, _)| pod).collect()
 }
 
 fn changed_nodes(before: &View, after: &View) -> BTreeSet<Str> {
+    let is_changed = |was: &Arc<NodeInfo>, node: &Arc<NodeInfo>| !Arc::ptr_eq(was, node) && **was != **node;
+    let pairs = || before.nodes.iter().zip(&after.nodes);
+    let are_the_same = before.nodes.len() == after.nodes.len()
+        && pairs().all(|(was, node)| Arc::ptr_eq(was, node) || was.name() == node.name());
+    if are_the_same {
+        return pairs()
+            .filter(|(was, node)| is_changed(was, node))
+            .map(|(_, node)| node.name().clone())
+            .collect();
+    }
     let old: BTreeMap<_, _> = before.nodes.iter().map(|node| (node.name(), node)).collect();
     after
         .nodes
         .iter()
-        .filter(|node| old.get(node.name()).is_none_or(|was| !Arc::ptr_eq(was, node) && ***was != ***node))
+        .filter(|node| old.get(node.name()).is_none_or(|was| is_changed(was, node)))
         .map(|node| node.name().clone())
         .collect()
 }
@@ -113,9 +146,8 @@ fn new_phases(before: &View, after: &View) -> BTreeSet<Phase> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::objects::{Node, ObjectMeta, Pod};
+    use crate::api::objects::{Node, ObjectMeta};
     use crate::driver::session::Speed;
-    use crate::framework::NodeInfo;
     use crate::scheduler::view::BindingRow;
 
     const AT: Duration = Duration::from_secs(5);

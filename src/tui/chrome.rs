@@ -12,6 +12,7 @@ use crate::driver::live::engine::Mode;
 use crate::driver::live::session::Leadership;
 use crate::driver::recorder::RecorderStats;
 use crate::driver::session::{Aside, NoticeLevel, RunState, SessionView};
+use crate::driver::work::WorkView;
 
 use super::action::{Action, Context};
 use super::keymap::key::chord_to_string;
@@ -332,6 +333,8 @@ pub struct Footer<'a> {
     pub pending: &'a [Key],
     /// The last notice.
     pub notice: Option<(NoticeLevel, &'a str)>,
+    /// What is under way and may be called off; it takes the place of the notice.
+    pub work: Option<&'a WorkView>,
 }
 
 /// Draws the footer: hints at the left, the notice at the right.
@@ -347,6 +350,7 @@ pub fn footer(area: Rect, buf: &mut Buffer, footer: &Footer<'_>, cx: &ChromeCx<'
         let first_line = sentence.lines().next().unwrap_or_default();
         (format!("{glyph} {}", text::clean(first_line)), role)
     });
+    let notice = footer.work.map(|work| (work_line(work, footer, cx), Role::Warning)).or(notice);
     let room = usize::from(area.width).saturating_sub(2);
     // A notice goes before the hints, of which the key for help stays.
     let help_room = 8.min(room / 3);
@@ -375,6 +379,24 @@ pub fn footer(area: Rect, buf: &mut Buffer, footer: &Footer<'_>, cx: &ChromeCx<'
         let x = area.right().saturating_sub(width + 1);
         text::put(buf, x, area.y, width, &line, style(role), cx.glyphs);
     }
+}
+
+/// What is under way, how far it has come, and how it is called off.
+fn work_line(work: &WorkView, footer: &Footer<'_>, cx: &ChromeCx<'_>) -> String {
+    /// Cells of the bar.
+    const CELLS: u8 = 10;
+    let far = match work.percent() {
+        Some(percent) => {
+            let full = usize::from(percent / (100 / CELLS));
+            let bar = cx.glyphs.bar_used.repeat(full) + &cx.glyphs.bar_free.repeat(usize::from(CELLS) - full);
+            format!("{bar} {percent} %")
+        }
+        None if work.done > 0 => format!("{} steps", work.done),
+        None => cx.glyphs.ellipsis.to_owned(),
+    };
+    let key = footer.keymap.keys_for(Action::Back, footer.contexts).into_iter().next();
+    let stop = key.map(|key| format!("  {key} stops it")).unwrap_or_default();
+    format!("{}  {far}{stop}", text::clean(&work.what))
 }
 
 /// The hints that fit into `room` columns: the most important ones, in the order of the table.

@@ -179,7 +179,11 @@ impl Console {
             // Without a terminal there is nobody to work for.
             Woken::Terminal(Some(Err(_)) | None) => self.end = Some(ExitReason::TerminalGone),
             Woken::View(true) => {
-                self.shell.on_view(self.session.view());
+                let view = self.session.view();
+                if !self.shell.has_view(&view) {
+                    self.shell.on_view(view);
+                }
+                self.shell.set_work(self.session.work());
                 self.is_dirty = true;
             }
             Woken::View(false) => {

@@ -11,6 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 
 use crate::api::{NamespacedName, Str};
 use crate::driver::session::{Edit, RunState, SessionCommand, SessionHandle, SessionView};
+use crate::driver::work::WorkView;
 use crate::explain::verdict_so_far;
 
 use super::commands::COMMANDS;
@@ -200,13 +201,28 @@ impl Plain {
         let answered = |view: &SessionView| {
             view.known.n_answered >= wanted && view.run_state != RunState::RunningToOutcome
         };
-        let waiting = tokio::time::timeout(PATIENCE, async {
-            while self.is_alive && !answered(&self.session.view()) {
-                self.is_alive = self.session.changed().await;
+        let mut told = None;
+        let until = tokio::time::Instant::now() + PATIENCE;
+        while self.is_alive && !answered(&self.session.view()) {
+            let work = self.session.work();
+            tokio::select! {
+                biased;
+                signal = self.signals.next() => if let Signal::End(number) = signal {
+                    // Who interrupts long work wants that to end, and nothing else.
+                    match work {
+                        Some(work) => _ = self.session.send(SessionCommand::CallOff(work.number)),
+                        None => return Ok(Some(ExitReason::Signal(number))),
+                    }
+                },
+                is_alive = self.session.changed() => self.is_alive = is_alive,
+                () = tokio::time::sleep_until(until), if work.is_none() => {
+                    self.say("No answer yet: the session is still at work.")?;
+                    break;
+                }
             }
-        });
-        if waiting.await.is_err() {
-            self.say("No answer yet: the session is still at work.")?;
+            if let Some(line) = self.session.work().and_then(|work| progress(&work, &mut told)) {
+                self.say(&line)?;
+            }
         }
         Ok(None)
     }
@@ -289,6 +305,19 @@ impl Plain {
         }
         Ok(())
     }
+}
+
+/// What is under way and how far it has come: once when it is seen first, and once for each quarter. `told` is what was
+/// told last.
+fn progress(work: &WorkView, told: &mut Option<(u64, u8)>) -> Option<String> {
+    let quarter = work.percent().map_or(0, |percent| percent / 25);
+    let now = Some((work.number, quarter));
+    if *told == now {
+        return None;
+    }
+    *told = now;
+    let far = work.percent().map(|percent| format!(": {percent} %")).unwrap_or_default();
+    Some(format!("{}{far}; ctrl-c stops it.", work.what))
 }
 
 /// Where a session stands, in a line.

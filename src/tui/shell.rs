@@ -10,7 +10,8 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::driver::session::{Advance, BackTo, Edit, NoticeLevel, RunState, SessionCommand, SessionView};
+use crate::driver::session::{Edit, NoticeLevel, SessionCommand, SessionView};
+use crate::driver::work::WorkView;
 
 use super::action::{Action, Context};
 use super::changes::Changes;
@@ -19,13 +20,8 @@ use super::commands::{self, CommandCx, Deed};
 use super::keymap::{Key, Keymap, Lookup};
 use super::layout::{Arrangement, Place, SavedLayout};
 use super::log_lines::LogLines;
-use super::overlays::branches::BranchesOverlay;
-use super::overlays::breaks::BreaksOverlay;
 use super::overlays::compare::CompareOverlay;
 use super::overlays::confirm::Confirm;
-use super::overlays::filter::Filter;
-use super::overlays::help::Help;
-use super::overlays::input::Input;
 use super::overlays::message::Message;
 use super::overlays::what_if::WhatIfOverlay;
 use super::overlays::{Overlay, OverlayCx, OverlayOutcome, which_key};
@@ -39,6 +35,7 @@ mod draw;
 mod known;
 mod live;
 mod moving;
+mod perform;
 pub mod plain;
 mod watches;
 
@@ -176,6 +173,7 @@ pub struct Shell {
     world: World,
     look: Look,
     notice: Option<ShownNotice>,
+    work: Option<WorkView>,
     history: Vec<String>,
     /// How many of them were typed here.
     n_typed: usize,
@@ -209,6 +207,7 @@ impl Shell {
             world,
             look,
             notice: None,
+            work: None,
             history: Vec::new(),
             n_typed: 0,
             drawn: Drawn::default(),
@@ -265,6 +264,16 @@ impl Shell {
             self.overlays.push(Box::new(Message::new("the session has ended".to_owned(), body)));
         }
         self.follow_selection();
+    }
+
+    /// Whether that is the view it has.
+    pub fn has_view(&self, view: &Arc<SessionView>) -> bool {
+        Arc::ptr_eq(&self.world.view, view)
+    }
+
+    /// Takes what long work is under way.
+    pub fn set_work(&mut self, work: Option<WorkView>) {
+        self.work = work;
     }
 
     /// Says what the person may do who is one of several.
@@ -435,6 +444,9 @@ impl Shell {
         if let Some(outcome) = self.ask_overlay(|overlay, cx| overlay.handle(action, cx)) {
             return self.after_overlay(outcome);
         }
+        if let (Action::Back, Some(work)) = (action, &self.work) {
+            return vec![Effect::Session(SessionCommand::CallOff(work.number))];
+        }
         let outcome = self.ask_pane(self.focused(), |pane, cx| pane.handle(action, cx));
         self.after(outcome).unwrap_or_else(|| self.perform(action))
     }
@@ -583,122 +595,6 @@ impl Shell {
             Err(sentence) => self.notify(NoticeLevel::Error, sentence),
         }
         Vec::new()
-    }
-
-    /// Does an action that belongs to no pane.
-    fn perform(&mut self, action: Action) -> Vec<Effect> {
-        use SessionCommand as Tell;
-        let session = |command| vec![Effect::Session(command)];
-        match action {
-            Action::StepCycle => return session(Tell::StepCycle),
-            Action::StepPhase => return session(Tell::StepPhase),
-            Action::StepPlacement => return session(Tell::StepPlacement),
-            Action::BackPhase => return session(Tell::Back(BackTo::Phase)),
-            Action::BackCycle => return session(Tell::Back(BackTo::Cycle)),
-            Action::BackToStart => return session(Tell::Back(BackTo::Start)),
-            Action::BackToChange => return self.carry_out("changed"),
-            Action::BreakHere => return self.carry_out("break"),
-            Action::Branches => self.overlays.push(Box::new(BranchesOverlay::default())),
-            Action::Fork => return session(Tell::Fork),
-            Action::Breaks => self.overlays.push(Box::new(BreaksOverlay::default())),
-            Action::GoToEnd => return session(Tell::ToEnd),
-            Action::RunToOutcome => return session(Tell::RunToOutcome),
-            Action::Run => return session(Tell::Run),
-            Action::Pause => return session(Tell::Pause),
-            Action::ToggleRun => {
-                let is_paused = self.world.view.run_state == RunState::Paused;
-                return session(if is_paused { Tell::Run } else { Tell::Pause });
-            }
-            Action::Faster => return session(Tell::Faster),
-            Action::Slower => return session(Tell::Slower),
-            Action::AdvanceToTimeout => return session(Tell::Advance(Advance::ToNextTimeout)),
-            Action::AdvanceBy => self.open_input(
-                "advance simulated time",
-                "advance",
-                "10s".to_owned(),
-                "How far, such as 500ms, 10s, 1m30s or 2h. What happens on the way happens in its order.",
-            ),
-            Action::AddPod => {
-                let name = commands::free_pod_name(&self.world.view);
-                self.open_input(
-                    "add a pod",
-                    "add-pod",
-                    format!("{name} cpu=500m memory=256Mi priority=0"),
-                    "[NAMESPACE/]NAME and what it asks for: cpu= memory= priority= count= example.com/gpu= \
-                     select:LABEL=VALUE label:LABEL=VALUE; or the name of a YAML file.",
-                );
-            }
-            Action::Delete => return self.carry_out("delete"),
-            Action::ToggleCordon => return self.toggle_cordon(),
-            Action::CopyName => return self.copy_name(),
-            Action::FocusNext => self.focus_by(1),
-            Action::FocusPrevious => self.focus_by(PaneId::of(self.world.view.live.is_some()).len() - 1),
-            Action::FocusQueues => self.go_to_pane(PaneId::Queues),
-            Action::FocusCycle => self.go_to_pane(PaneId::Cycle),
-            Action::FocusMatrix => self.go_to_pane(PaneId::Matrix),
-            Action::FocusWaiting => self.go_to_pane(PaneId::Waiting),
-            Action::FocusNodes => self.go_to_pane(PaneId::Nodes),
-            Action::FocusDetails => self.go_to_pane(PaneId::Details),
-            Action::FocusLog => self.go_to_pane(PaneId::Log),
-            // What no pane goes into is looked at in the details.
-            Action::Open if self.selected.is_some() => self.go_to_pane(PaneId::Details),
-            Action::Zoom => self.focus.arrangement.is_zoomed = !self.focus.arrangement.is_zoomed,
-            Action::StartFilter => {
-                let current = self.focus.filters[self.focused().index()].as_deref();
-                self.overlays.push(Box::new(Filter::new(current)));
-            }
-            Action::OpenPalette => self.open_palette(""),
-            Action::OpenHelp => self.overlays.push(Box::new(Help::default())),
-            Action::Back => return self.back(),
-            Action::ThemeDark => self.use_theme("dark"),
-            Action::ThemeLight => self.use_theme("light"),
-            Action::NextTheme => self.use_next_theme(),
-            Action::Redraw => return vec![Effect::Redraw],
-            Action::Suspend => return vec![Effect::Suspend],
-            Action::Quit => return vec![Effect::Quit],
-            _ => return self.perform_moving(action),
-        }
-        Vec::new()
-    }
-
-    fn open_input(&mut self, title: &'static str, command: &'static str, typed: String, help: &'static str) {
-        self.overlays.push(Box::new(Input::new(title, command, typed, help)));
-    }
-
-    fn toggle_cordon(&mut self) -> Vec<Effect> {
-        let Some(name) = self.selected.as_ref().and_then(Subject::node) else {
-            self.notify(
-                NoticeLevel::Warning,
-                "No node is selected: select one, or write :cordon NAME.".to_owned(),
-            );
-            return Vec::new();
-        };
-        let node = self.world.view.scheduler.nodes.iter().find(|node| node.name() == name);
-        let is_cordoned = node.and_then(|node| node.node()).is_some_and(|node| node.spec.unschedulable);
-        let edit = if is_cordoned { Edit::Uncordon(name.clone()) } else { Edit::Cordon(name.clone()) };
-        vec![Effect::Session(SessionCommand::Edit(edit))]
-    }
-
-    fn copy_name(&mut self) -> Vec<Effect> {
-        let name = match self.selected.as_ref() {
-            Some(subject) => match (subject.pod(), subject.node()) {
-                (Some(pod), _) => Some(pod.to_string()),
-                (None, node) => node.map(|node| node.to_string()),
-            },
-            None => None,
-        };
-        match name {
-            Some(name) => self.copy(name),
-            None => {
-                self.notify(NoticeLevel::Warning, "Neither a pod nor a node is selected.".to_owned());
-                Vec::new()
-            }
-        }
-    }
-
-    fn copy(&mut self, copied: String) -> Vec<Effect> {
-        self.notify(NoticeLevel::Info, format!("copied {copied}"));
-        vec![Effect::Copy(copied)]
     }
 
     fn focus_by(&mut self, steps: usize) {

@@ -38,7 +38,7 @@ pub fn of_subject(view: &View, subject: Option<&Subject>) -> Vec<(String, String
     names
         .into_iter()
         .map(|name| {
-            let body = glossary::entry(&name).map(glossary::Entry::body);
+            let body = glossary::entry_of(view, &name).map(|entry| entry.body());
             let unknown =
                 || "It is none of kube-scheduler's own plugins: its authors know what it does.".to_owned();
             (name, body.unwrap_or_else(unknown))

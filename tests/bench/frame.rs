@@ -188,7 +188,9 @@ struct Stage {
 impl Stage {
     fn new(view: &Arc<SessionView>, (width, height): (u16, u16)) -> Self {
         let theme = Theme::dark(ColorDepth::TrueColor);
-        let shell = Shell::new(Arc::clone(view), Look::new(theme, false), keymap::built_in());
+        // What a step has changed is found and lit, too.
+        let look = Look { is_motion_reduced: false, ..Look::new(theme, false) };
+        let shell = Shell::new(Arc::clone(view), look, keymap::built_in());
         let area = Rect::new(0, 0, width, height);
         Self { shell, drawn: Buffer::empty(area), next: Buffer::empty(area), out: Vec::new() }
     }
@@ -238,6 +240,11 @@ fn scenes() -> Vec<Scene> {
         scene("queues, still", "", Each::Nothing),
         scene("queues, newer views", "", Each::View),
         scene("queues, filtered, moving", "/ 9 enter", DOWN),
+        scene(
+            "queues, typing a filter",
+            "/",
+            Each::Keys(&["p", "e", "n", "backspace", "backspace", "backspace"]),
+        ),
         scene("matrix, still", "3", Each::Nothing),
         scene("matrix, newer views", "3", Each::View),
         scene("matrix, all rows, moving", "3 }", DOWN),
@@ -248,6 +255,12 @@ fn scenes() -> Vec<Scene> {
         scene("matrix verdicts, newer views", "3 m m m", Each::View),
         scene("nodes, newer views", "5", Each::View),
         scene("nodes, filtered, moving", "5 / 7 enter", DOWN),
+        scene(
+            "nodes, typing a filter",
+            "5 /",
+            Each::Keys(&["z", "o", "n", "backspace", "backspace", "backspace"]),
+        ),
+        scene("nodes packed, newer views", "5 m m", Each::View),
         scene("details of a cell, still", "3 enter", Each::Nothing),
         scene("details of a node, newer views", "5 j j enter", Each::View),
     ];

@@ -120,6 +120,23 @@ impl ControlPlane {
         path
     }
 
+    /// A kubeconfig for a user who is described as one describes users.
+    pub fn kubeconfig_text(&self, user: &Value) -> String {
+        let server = format!("https://127.0.0.1:{}", self.port);
+        json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "test",
+            "clusters": [{"name": "test", "cluster": {"server": server, "insecure-skip-tls-verify": true}}],
+            "users": [{"name": "somebody", "user": user}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "somebody"}}],
+        })
+        .to_string()
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a request as an administrator.
     pub fn send(&self, method: &str, path: &str, content_type: &str, body: &Value) -> Result<Value, String> {
         let request = http::Request::builder()

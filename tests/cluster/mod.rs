@@ -10,10 +10,14 @@
     reason = "real processes are started and waited for, and a skipped test says why"
 )]
 
+mod certificates;
 mod console;
+mod credentials;
+mod endings;
 mod faults;
 mod harness;
 mod manifests;
+mod metrics;
 mod observe;
 mod operate;
 mod past;
@@ -22,4 +26,5 @@ mod rate;
 mod rbac;
 mod safety;
 mod serve;
+mod served;
 mod twins;

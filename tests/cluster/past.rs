@@ -10,6 +10,7 @@ use schedscope::driver::desk::Desk;
 use schedscope::driver::extender::HttpTransport;
 use schedscope::driver::live::connect::{self, Connection};
 use schedscope::driver::live::engine::{Engine, Mode};
+use schedscope::driver::live::plugin::Terminal;
 use schedscope::driver::live::session::{LiveCommand, LiveSetup, SessionThread, now, spawn_with_past};
 use schedscope::driver::live::steering::Steering;
 use schedscope::driver::session::{
@@ -45,7 +46,7 @@ fn session(cluster: &ControlPlane) -> (SessionHandle, SessionThread) {
     let connection = Connection { kubeconfig: Some(cluster.kubeconfig()), ..Connection::default() };
     let (client, target) = runtime.block_on(async {
         let (config, target) = connect::configure(&connection).await.unwrap();
-        (connect::client(config).unwrap(), target)
+        (connect::client(config, &connection, &Terminal::default()).await.unwrap(), target)
     });
     let setup = LiveSetup {
         served: None,

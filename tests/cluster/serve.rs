@@ -2,85 +2,17 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
 use super::harness::{ControlPlane, Options, is_skipped, wait_for};
+use super::served::Served;
 use crate::support::pty::{Stage, kill};
-
-/// A running `schedscope serve`.
-struct Served {
-    child: Child,
-    port: u16,
-    dir: TempDir,
-}
-
-impl Served {
-    fn start(cluster: &ControlPlane, more: &[&str]) -> Self {
-        let dir = TempDir::new().unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n\
-                      profiles:\n- schedulerName: ours\n";
-        std::fs::write(dir.path().join("config.yaml"), config).unwrap();
-        let kubeconfig = cluster.kubeconfig();
-        let log = std::fs::File::create(dir.path().join("log")).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_schedscope"))
-            .args(["serve", "-v", "2", "--bind-address", "127.0.0.1", "--secure-port", &port.to_string()])
-            .arg("--config")
-            .arg(dir.path().join("config.yaml"))
-            .arg("--console-socket")
-            .arg(dir.path().join("run/console.sock"))
-            .args(
-                ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"]
-                    .map(|flag| format!("--{flag}={}", kubeconfig.display())),
-            )
-            .args(more)
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        let served = Self { child, port, dir };
-        wait_for("it is ready", Duration::from_secs(30), || {
-            served.status(cluster, "", "/readyz") == Some(200)
-        });
-        served
-    }
-
-    fn get(&self, cluster: &ControlPlane, token: &str, path: &str) -> Option<(u16, String)> {
-        cluster.get(&format!("https://127.0.0.1:{}{path}", self.port), token)
-    }
-
-    fn status(&self, cluster: &ControlPlane, token: &str, path: &str) -> Option<u16> {
-        self.get(cluster, token, path).map(|(status, _)| status)
-    }
-
-    fn socket(&self) -> std::path::PathBuf {
-        self.dir.path().join("run/console.sock")
-    }
-
-    fn log(&self) -> String {
-        std::fs::read_to_string(self.dir.path().join("log")).unwrap()
-    }
-
-    fn end(&mut self) -> Option<i32> {
-        Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
-        self.child.wait().unwrap().code()
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 const ADMIN: &str = "schedscope-test-admin";
 
-fn mode_of(path: &Path) -> u32 {
+pub(super) fn mode_of(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
@@ -148,7 +80,7 @@ fn a_lost_lease_ends_it() {
     let mut served = Served::start(&cluster, &flags);
     wait_for("it leads", Duration::from_secs(20), || served.log().contains("Successfully acquired lease"));
     cluster.stop();
-    assert_eq!(served.child.wait().unwrap().code(), Some(1));
+    assert_eq!(served.wait(), Some(1));
     assert!(served.log().contains("\"Leaderelection lost\""), "{}", served.log());
 }
 

@@ -5,19 +5,26 @@ A small server plays an API server with as many nodes and pods as asked for: lis
 are as large as real ones (environment, arguments, volumes, managedFields, status of containers), so that what is
 thrown away on the way counts. After the first list every watch is told 410 once, so that everything is listed anew.
 
-    tests/measure/live_memory.py target/release/schedscope [--nodes 5000] [--pods 100000] [--paged]
+    tests/measure/live_memory.py target/release/schedscope [--nodes 5000] [--pods 100000] [--paged] [--console]
+
+With --console it is the console in a terminal that is measured, which keeps the past of the session: after the lists
+--changes pods a second change for --seconds, and then somebody goes back.
 
 Prints resident memory (now and at its highest) after the first list and after the second. Exit code 1 if the highest
 is above --limit.
 """
 
 import argparse
+import fcntl
 import json
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -114,6 +121,8 @@ class Server(BaseHTTPRequestHandler):
     lists = {}
     sizes = {}
     relist = threading.Event()
+    changing = threading.Event()
+    changed = 0
 
     def log_message(self, *_):
         pass
@@ -189,15 +198,80 @@ class Server(BaseHTTPRequestHandler):
                 self.chunk(json.dumps({"type": "ERROR", "object": gone}).encode() + b"\n")
                 self.chunk(b"")
                 return
+            version_number = 11
             while True:
-                time.sleep(3600)
+                if resource != "pods" or not Server.changing.is_set():
+                    time.sleep(0.2)
+                    continue
+                time.sleep(1)
+                for _ in range(self.options.changes):
+                    version_number += 1
+                    Server.changed += 1
+                    item = pod(self.options.pending + Server.changed * 7 % (self.options.pods - self.options.pending), self.options.nodes, self.options.pending)
+                    item.update(kind=kind, apiVersion=version)
+                    item["metadata"]["resourceVersion"] = str(version_number)
+                    item["metadata"]["labels"]["version"] = f"v{version_number}"
+                    self.chunk(json.dumps({"type": "MODIFIED", "object": item}).encode() + b"\n")
         except (BrokenPipeError, ConnectionResetError):
             pass
 
 
 def memory(pid):
     text = open(f"/proc/{pid}/status", encoding="utf-8").read()
-    return [int(re.search(rf"{key}:\s+(\d+) kB", text).group(1)) // 1024 for key in ("VmRSS", "VmHWM")]
+    return tuple(int(re.search(rf"{key}:\s+(\d+) kB", text).group(1)) // 1024 for key in ("VmRSS", "VmHWM"))
+
+
+def settled(pid, patience=600):
+    """Memory when it has not changed for some seconds."""
+    last, end = -1, time.time() + patience
+    while (now := memory(pid)[0]) != last and time.time() < end:
+        last = now
+        time.sleep(6)
+    return memory(pid)
+
+
+def console(options, path):
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 200, 0, 0))
+    env = {**os.environ, "TERM": "xterm-256color", "SCHEDSCOPE_SETTINGS": "/nonexistent", "XDG_STATE_HOME": "/dev/null"}
+    program = subprocess.Popen([options.program, "live", "--kubeconfig", path], stdin=follower, stdout=follower, stderr=follower, start_new_session=True, env=env)
+
+    def drain():
+        try:
+            while os.read(leader, 1 << 16):
+                pass
+        except OSError:
+            pass
+
+    threading.Thread(target=drain, daemon=True).start()
+    highest = 0
+    try:
+        print(f"{options.nodes} nodes, {options.pods} pods, the console with its past", flush=True)
+        end = time.time() + 300
+        while Server.lists.get("pods", 0) < 1 and time.time() < end:
+            time.sleep(1)
+        time.sleep(20)
+        print("after the first list:  %d MiB, at its highest %d MiB" % settled(program.pid), flush=True)
+        Server.relist.set()
+        while Server.lists.get("pods", 0) < 2 and time.time() < end:
+            time.sleep(1)
+        time.sleep(20)
+        print("after the second list: %d MiB, at its highest %d MiB" % settled(program.pid), flush=True)
+        Server.changing.set()
+        time.sleep(options.seconds)
+        Server.changing.clear()
+        print(f"after {Server.changed} changes: %d MiB, at its highest %d MiB" % settled(program.pid), flush=True)
+        for command in (":back cycle", ":back cycle", ":back start"):
+            os.write(leader, command.encode() + b"\r")
+            time.sleep(5)
+        now, highest = settled(program.pid)
+        print(f"in the past:           {now} MiB, at its highest {highest} MiB", flush=True)
+        if program.poll() is not None:
+            print("the program has ended")
+            return 1
+    finally:
+        program.kill()
+    return 0 if highest <= options.limit and Server.lists.get("pods", 0) >= 2 else 1
 
 
 def main():
@@ -207,6 +281,9 @@ def main():
     parser.add_argument("--pods", type=int, default=100_000)
     parser.add_argument("--pending", type=int, default=500)
     parser.add_argument("--paged", action="store_true", help="the server has no watch-list")
+    parser.add_argument("--console", action="store_true", help="measure the console, which keeps the past")
+    parser.add_argument("--changes", type=int, default=200, help="pods that change in a second, with --console")
+    parser.add_argument("--seconds", type=int, default=120, help="for how long they do")
     parser.add_argument("--limit", type=int, default=1_536, metavar="MiB")
     options = Server.options = parser.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
@@ -218,6 +295,8 @@ def main():
         json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "u", "user": {}}],
                    "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
                    "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}, file)
+    if options.console:
+        return console(options, path)
     start = time.time()
     program = subprocess.Popen([options.program, "live", "-o", "json", "--kubeconfig", path], stdout=subprocess.PIPE, text=True)
     try:

@@ -15,6 +15,7 @@ use schedscope::driver::sandbox::simulator::Simulator;
 use schedscope::driver::seek::{SeekTo, Wanted};
 use schedscope::driver::session::{Advance, BackTo, Edit, RecordTo, RunState, SessionCommand as Tell, Speed};
 use schedscope::driver::stepper::Stepper;
+use schedscope::driver::work::Work;
 use schedscope::plugins::registry::in_tree_registry;
 use schedscope::recording::{Compression, Record, Slim};
 
@@ -367,6 +368,30 @@ fn a_recording_begun_in_the_middle_holds_the_session_from_its_start() {
 }
 
 /// Pods are bound, come and go until more has happened than is kept.
+#[test]
+fn whoever_calls_saving_off_has_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none.rec");
+    let manifest = node("a", "2") + &pod("one", "1", "", "");
+    for tap in [RecordingTap::in_memory(), RecordingTap::in_memory_of(2)] {
+        let mut stepper = Stepper::new(super::session::with_tap(&manifest, tap));
+        stepper.set_desk(Desk::new(header(), Slim::default(), None));
+        stepper.command(Tell::StepCycle);
+        stepper.command(Tell::Advance(Advance::By(Duration::from_secs(60))));
+        let work = Work::default();
+        work.call_off(1);
+        stepper.set_work(&work);
+        stepper.command(Tell::SaveLast(RecordTo::File(path.clone())));
+        let said = stepper.notice().unwrap().text.clone();
+        assert!(said.starts_with("stopped: nothing is saved"), "{said}");
+        assert!(!path.exists());
+        stepper.set_work(&Work::default());
+        stepper.command(Tell::SaveLast(RecordTo::File(path.clone())));
+        assert!(path.exists(), "{:?}", stepper.notice());
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
 #[test]
 fn of_a_session_that_is_too_long_the_last_minutes_are_saved_as_a_run_of_its_own() {
     let folder = tempfile::tempdir().unwrap();

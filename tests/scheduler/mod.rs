@@ -17,4 +17,5 @@ mod stepper;
 mod story;
 mod turns;
 mod waiting_binds;
+mod work;
 mod writes;

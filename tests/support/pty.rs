@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "a terminal outside of the program has a clock of its own")]
 
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
@@ -405,6 +406,24 @@ impl Terminal {
             }
             shared = now;
         }
+    }
+
+    /// Presses escape and waits until that was read: together with what follows it would be another key.
+    #[track_caller]
+    pub fn escape(&mut self) -> &mut Self {
+        self.send("\x1b").wait_quiet();
+        // Whoever has something to read is not asleep, also when it waits for its turn on a busy machine.
+        self.wait_until("the program to sleep", || self.is_asleep());
+        self
+    }
+
+    /// Whether every thread of the program waits for something.
+    fn is_asleep(&self) -> bool {
+        let Ok(threads) = fs::read_dir(format!("/proc/{}/task", self.pid())) else { return true };
+        threads.flatten().all(|thread| {
+            let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('S'))
+        })
     }
 
     /// Waits until something was put on the clipboard.

@@ -175,9 +175,9 @@ fn the_console_shows_it_and_never_sends_it() {
     // Questions, completions and answers quote names too.
     terminal.send("1").send("x").wait_quiet();
     check(&terminal);
-    terminal.send("\x1b").send(":delete pod ns").wait_quiet();
+    terminal.escape().send(":delete pod ns").wait_quiet();
     check(&terminal);
-    terminal.send("\x1b").send(":cordon node").send("\t\r").wait_quiet();
+    terminal.escape().send(":cordon node").send("\t\r").wait_quiet();
     check(&terminal);
     terminal.send("q");
     assert_eq!(terminal.wait_exit(), 0);

@@ -28,8 +28,7 @@ fn garbage_is_endured() {
         terminal.send("\x1b\x1bp").wait_quiet();
         terminal.assert_taken();
     }
-    terminal.send("\x1b\x1b\x1b").wait_quiet();
-    terminal.send("q");
+    terminal.escape().escape().escape().send("q");
     assert_eq!(terminal.wait_exit(), 0);
     terminal.assert_restored();
 }

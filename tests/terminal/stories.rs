@@ -124,3 +124,25 @@ fn when_the_shell_that_started_it_is_killed_it_ends() {
     kill("KILL", parent(pid).unwrap());
     terminal.wait_until("the program to end", || !is_running(pid));
 }
+
+#[test]
+fn long_work_tells_how_far_it_is_and_esc_stops_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut terminal = console(folder.path(), 60, (120, 36));
+    terminal.send(":add-pod shop/w cpu=10m count=400\r").wait_text("pending 402");
+    terminal.send(":speed max\r").wait_text("max");
+    terminal.send("r").wait_text("at rest");
+    let end = terminal.text();
+    let cycle = end.split("cycle ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    // Nothing was ever like that, so every attempt is looked at once more.
+    terminal.send(":run-back-to node == nowhere\r").wait_text("going back to node == nowhere");
+    terminal.wait_text("% ").wait_text("esc stops it");
+    // The screen is not held up by it.
+    terminal.send(":").wait_text("save-last");
+    terminal.send("\x1b").wait_gone("save-last");
+    terminal.send("\x1b").wait_text("stopped: everything is as it was before");
+    terminal.wait_text(&format!("cycle {cycle}"));
+    terminal.send("q");
+    assert_eq!(terminal.wait_exit(), 0);
+    terminal.assert_restored();
+}

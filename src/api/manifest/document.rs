@@ -16,6 +16,7 @@ use super::json::Json;
 use super::scalar::{Scalar, resolve};
 use super::tree::{Anchors, Builder, Node, Problem, Value, get, get_text, items};
 use super::yaml::Yaml;
+use crate::api::workloads::{Living, LivingKind};
 use crate::api::{Kind, Object};
 
 /// What a document holds.
@@ -27,6 +28,10 @@ pub(super) struct Document {
     /// How many objects of kinds that are not read, by `apiVersion/kind`.
     pub unknown: BTreeMap<String, usize>,
     pub problems: Vec<Wrong>,
+    /// What a living sandbox reads.
+    pub living: Vec<Living>,
+    /// What is wrong among that.
+    pub living_problems: Vec<Wrong>,
     /// Whether it brings a configuration of the scheduler with it, which is not read here.
     pub has_configuration: bool,
 }
@@ -396,6 +401,17 @@ impl Reading<'_, '_> {
         if kind.ends_with("List") && self.list(root, version, kind, into) {
             return;
         }
+        if let Some(living) = LivingKind::find(version, kind) {
+            match self.read_living(root, living) {
+                Ok(found) => into.living.push(found),
+                Err(DecodeError { reason, mut path, offset: place }) => {
+                    path.reverse();
+                    let object = self.label(root, kind);
+                    let wrong = Wrong { object, path, reason, offset: place.unwrap_or(offset) };
+                    into.living_problems.push(wrong);
+                }
+            }
+        }
         let Some(known) = find_kind(version, kind) else {
             *into.unknown.entry(format!("{version}/{kind}")).or_default() += 1;
             return;
@@ -438,13 +454,44 @@ impl Reading<'_, '_> {
         true
     }
 
+    fn read_living(&self, root: usize, kind: LivingKind) -> Result<Living, DecodeError> {
+        let mut object = Living::deserialize_kind(kind, Decoder::new(self.nodes, root))?;
+        let metadata = object.metadata_mut();
+        if metadata.name.is_empty() {
+            return Err(self.nameless(root));
+        }
+        if !kind.is_namespaced() {
+            metadata.namespace = "".into();
+        } else if metadata.namespace.is_empty() {
+            metadata.namespace = "default".into();
+        }
+        object.check().map_err(|problem| {
+            let keys: Vec<&str> = problem.path.split('.').collect();
+            // As far into it as the text goes.
+            let mut place = root;
+            for key in &keys {
+                match get(self.nodes, place, key) {
+                    Some(at) => place = at,
+                    None => break,
+                }
+            }
+            let path = keys.iter().rev().map(|key| Segment::Key((*key).into())).collect();
+            DecodeError { reason: problem.reason, path, offset: Some(self.offset(place)) }
+        })?;
+        Ok(object)
+    }
+
+    fn nameless(&self, root: usize) -> DecodeError {
+        let place = get(self.nodes, root, "metadata").map_or(self.offset(root), |at| self.offset(at));
+        let path = ["name", "metadata"].map(|key| Segment::Key(key.into())).to_vec();
+        DecodeError { reason: "it is missing".to_owned(), path, offset: Some(place) }
+    }
+
     fn read(&self, root: usize, kind: Kind) -> Result<Found, DecodeError> {
         let mut object = Object::deserialize_kind(kind, Decoder::new(self.nodes, root))?;
         let offset = self.offset(root);
         if object.metadata().name.is_empty() {
-            let place = get(self.nodes, root, "metadata").map_or(offset, |at| self.offset(at));
-            let path = ["name", "metadata"].map(|key| Segment::Key(key.into())).to_vec();
-            return Err(DecodeError { reason: "it is missing".to_owned(), path, offset: Some(place) });
+            return Err(self.nameless(root));
         }
         let in_namespace = !object.metadata().namespace.is_empty();
         let namespace_dropped = in_namespace && !kind.is_namespaced();

@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::workloads::Living;
 use super::{Kind, NamespacedName, Object};
 pub(crate) use error::printable_text;
 pub use error::{ManifestError, ManifestErrors, Place, Segment, path_text};
@@ -60,6 +61,11 @@ pub struct Loaded {
     pub origins: Vec<Origin>,
     /// What was read.
     pub report: LoadReport,
+    /// Workloads and node groups, which a living sandbox reads; those of kinds that no plugin looks at are counted in
+    /// the report as not read, too ([`LoadReport::lives`]).
+    pub living: Vec<Living>,
+    /// What is wrong among those; no error where nothing lives.
+    pub living_errors: ManifestErrors,
 }
 
 /// What was read, in numbers and names.
@@ -105,6 +111,16 @@ impl LoadReport {
             notes.push(format!("and {} more warnings", self.warnings_total - self.warnings.len()));
         }
         notes
+    }
+}
+
+impl LoadReport {
+    /// The cluster lives: what its controllers read counts as read.
+    pub fn lives(&mut self) {
+        self.unknown.retain(|kind, _| {
+            let (version, kind) = kind.rsplit_once('/').unwrap_or(("", kind));
+            super::workloads::LivingKind::find(version, kind).is_none()
+        });
     }
 }
 
@@ -162,6 +178,17 @@ pub fn load(sources: &[Source]) -> Result<Loaded, ManifestErrors> {
                     place: Some(Place::find(&source.text, problem.offset)),
                 });
             }
+            for problem in document.living_problems {
+                loaded.living_errors.add(|| ManifestError {
+                    source: source.name.clone(),
+                    document: document.number,
+                    object: problem.object,
+                    path: path_text(&problem.path),
+                    reason: problem.reason,
+                    place: Some(Place::find(&source.text, problem.offset)),
+                });
+            }
+            loaded.living.extend(document.living);
             if document.has_configuration {
                 loaded.report.warn(|| {
                     format!(

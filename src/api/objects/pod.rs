@@ -117,6 +117,9 @@ pub struct PodSpec {
     pub host_users: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub termination_grace_period_seconds: Option<i64>,
+    /// Absent for `Always`, which almost all pods have: only kubelets read it.
+    #[serde(default, deserialize_with = "not_always", skip_serializing_if = "Option::is_none")]
+    pub restart_policy: Option<String>,
     /// The claims for devices that its containers may use (KEP-4381).
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub resource_claims: Vec<PodResourceClaim>,
@@ -126,6 +129,18 @@ pub struct PodSpec {
     /// Volumes, kept as they came: the volume plugins read them, ImageLocality reads image volumes.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<IndexMap<String, serde_json::Value>>,
+}
+
+impl PodSpec {
+    /// `spec.restartPolicy`.
+    pub fn restart_policy(&self) -> &str {
+        self.restart_policy.as_deref().unwrap_or("Always")
+    }
+}
+
+fn not_always<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let policy = Option::<String>::deserialize(deserializer)?;
+    Ok(policy.filter(|policy| !policy.is_empty() && policy != "Always"))
 }
 
 /// `status` of a pod.

@@ -53,6 +53,9 @@ pub struct PodDisruptionBudgetSpec {
     pub min_available: Option<IntOrString>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<IntOrString>,
+    /// `AlwaysAllow` or `IfHealthyBudget`: what holds for pods that are not ready. Only evictions read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unhealthy_pod_eviction_policy: Option<String>,
 }
 
 /// `status` of a disruption budget.
@@ -62,9 +65,20 @@ pub struct PodDisruptionBudgetSpec {
 pub struct PodDisruptionBudgetStatus {
     #[serde(default, deserialize_with = "nullable")]
     pub disruptions_allowed: i32,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "is_zero_i32")]
+    pub current_healthy: i32,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "is_zero_i32")]
+    pub desired_healthy: i32,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "is_zero_i32")]
+    pub expected_pods: i32,
     /// Names of pods whose eviction has been granted, with the time of it.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "BTreeMap::is_empty")]
     pub disrupted_pods: BTreeMap<String, serde_json::Value>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero_i32(value: &i32) -> bool {
+    *value == 0
 }
 
 /// A number or a percentage.
@@ -75,4 +89,23 @@ pub enum IntOrString {
     Int(i64),
     /// A text such as `50%`.
     String(String),
+}
+
+impl IntOrString {
+    /// The number; of a percentage that part of `total`, rounded up or down. None if it is neither
+    /// (`intstr.GetScaledValueFromIntOrPercent`).
+    pub fn scaled(&self, total: i32, rounds_up: bool) -> Option<i32> {
+        let text = match self {
+            Self::Int(number) => return i32::try_from(*number).ok(),
+            Self::String(text) => text,
+        };
+        let percent: i64 = text.strip_suffix('%')?.parse().ok()?;
+        let hundredths = percent.checked_mul(i64::from(total))?;
+        let part = if rounds_up {
+            hundredths.div_euclid(100) + i64::from(hundredths.rem_euclid(100) > 0)
+        } else {
+            hundredths.div_euclid(100)
+        };
+        i32::try_from(part).ok()
+    }
 }

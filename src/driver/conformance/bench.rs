@@ -5,7 +5,7 @@
 //! would and not counted: claims get the volumes that the scheduler has chosen for them, or new ones, at once. A cycle
 //! of a pod that fits nowhere includes PostFilter and the way back into the queue.
 //!
-//! What recording costs is found by doing the same work twice at the same time, once with a recording beside it: a
+//! What recording or metrics cost is found by doing the same work twice at the same time, once with that beside it: a
 //! block of pods here, the same block there, and so on, so that whatever else the machine does falls upon both.
 
 use std::collections::VecDeque;
@@ -19,6 +19,8 @@ use crate::api::objects::{
     PersistentVolumeSpec, PersistentVolumeStatus,
 };
 use crate::api::{Duration, NamespacedName, Object, Str, Time};
+use crate::driver::metrics::meter::SchedulerMeter;
+use crate::framework::meter::Meter;
 use crate::framework::{ApiWrite, WriteVerb};
 use crate::plugins::volume_binding::{BIND_COMPLETED, SELECTED_NODE};
 use crate::scheduler::effect::{Effect, EffectKind};
@@ -78,6 +80,65 @@ pub struct RecordingReport {
     pub tail_seconds: f64,
 }
 
+/// What metrics cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MeteringReport {
+    /// The pods that were tried.
+    pub pods: usize,
+    /// The time of all inputs of these pods without a meter: the attempts, and the news of what came of them.
+    pub plain_seconds: f64,
+    /// The same with a meter.
+    pub metered_seconds: f64,
+    /// How much longer a block of pods takes with a meter, in percent of the time without: the median of all blocks.
+    pub median_percent: f64,
+}
+
+/// Two schedulers that do the same work, a block here and a block there.
+#[derive(Default)]
+struct Pair {
+    pods: usize,
+    plain_seconds: f64,
+    other_seconds: f64,
+    median_percent: f64,
+}
+
+impl Pair {
+    #[expect(clippy::disallowed_methods, reason = "what is measured here is real time")]
+    fn run(plain: &mut Bench, other: &mut Bench, n_pending: usize) -> Self {
+        let mut pair = Self::default();
+        let mut percents = Vec::new();
+        let block = |bench: &mut Bench, n: usize| {
+            let start = Instant::now();
+            let n_tried = (0..n).take_while(|_| bench.try_one()).count();
+            (n_tried, start.elapsed().as_secs_f64())
+        };
+        let mut is_first = true;
+        while pair.pods < n_pending {
+            let n = BLOCK.min(n_pending - pair.pods);
+            // Whoever comes first finds the caches as the other has left them, so they take turns.
+            let ((n_tried, without), (_, with)) = if is_first {
+                let without = block(plain, n);
+                (without, block(other, n))
+            } else {
+                let with = block(other, n);
+                (block(plain, n), with)
+            };
+            is_first = !is_first;
+            pair.pods += n_tried;
+            pair.plain_seconds += without;
+            pair.other_seconds += with;
+            if n_tried < n {
+                break;
+            }
+            percents.push((with / without - 1.0) * 100.0);
+        }
+        percents.sort_by(f64::total_cmp);
+        pair.median_percent = percents.get(percents.len() / 2).copied().unwrap_or_default();
+        pair
+    }
+}
+
 /// Why it cannot be measured what a recording costs.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingBenchError {
@@ -112,35 +173,14 @@ impl Case {
         }
         plain.settle();
         recorded.settle();
-        let mut report = RecordingReport::default();
-        let mut percents = Vec::new();
-        let block = |bench: &mut Bench, n: usize| {
-            let start = Instant::now();
-            let n_tried = (0..n).take_while(|_| bench.try_one()).count();
-            (n_tried, start.elapsed().as_secs_f64())
+        let pair = Pair::run(&mut plain, &mut recorded, n_pending);
+        let mut report = RecordingReport {
+            pods: pair.pods,
+            plain_seconds: pair.plain_seconds,
+            recorded_seconds: pair.other_seconds,
+            median_percent: pair.median_percent,
+            ..RecordingReport::default()
         };
-        let mut is_first = true;
-        while report.pods < n_pending {
-            let n = BLOCK.min(n_pending - report.pods);
-            // Whoever comes first finds the caches as the other has left them, so they take turns.
-            let ((n_tried, without), (_, with)) = if is_first {
-                let without = block(&mut plain, n);
-                (without, block(&mut recorded, n))
-            } else {
-                let with = block(&mut recorded, n);
-                (block(&mut plain, n), with)
-            };
-            is_first = !is_first;
-            report.pods += n_tried;
-            report.plain_seconds += without;
-            report.recorded_seconds += with;
-            if n_tried < n {
-                break;
-            }
-            percents.push((with / without - 1.0) * 100.0);
-        }
-        percents.sort_by(f64::total_cmp);
-        report.median_percent = percents.get(percents.len() / 2).copied().unwrap_or_default();
         let start = Instant::now();
         if let Some(mut tap) = recorded.tap {
             tap.finish(tap.inputs(), &recorded.scheduler, "scheduled");
@@ -149,6 +189,35 @@ impl Case {
         report.tail_seconds = start.elapsed().as_secs_f64();
         (report.inputs, report.waits, report.bytes) = (stats.inputs, stats.waits, stats.bytes);
         Ok(report)
+    }
+
+    /// Schedules all pending pods twice, a block of them without and the same block with a meter that counts what
+    /// `schedscope serve` serves.
+    ///
+    /// # Errors
+    /// If no scheduler can be made.
+    pub fn bench_metering(self) -> Result<MeteringReport, SchedulerError> {
+        let n_pending = self.pending.len();
+        let options = self.bench_options();
+        let profiles = self.profiles.into_iter().map(|profile| profile.framework);
+        let scheduler = Scheduler::new(profiles.collect(), options)?;
+        let mut metered = scheduler.clone();
+        let meter: Arc<dyn Meter> = Arc::new(SchedulerMeter::new(Arc::default()));
+        metered.measure(&meter);
+        let (mut plain, mut metered) = (Bench::new(scheduler, None), Bench::new(metered, None));
+        for object in self.objects {
+            plain.handle(Input::Added(object.clone()));
+            metered.handle(Input::Added(object));
+        }
+        plain.settle();
+        metered.settle();
+        let pair = Pair::run(&mut plain, &mut metered, n_pending);
+        Ok(MeteringReport {
+            pods: pair.pods,
+            plain_seconds: pair.plain_seconds,
+            metered_seconds: pair.other_seconds,
+            median_percent: pair.median_percent,
+        })
     }
 
     /// What the schedulers that are measured are made with.
@@ -373,6 +442,18 @@ mod tests {
     use crate::driver::conformance::CaseSources;
 
     use super::*;
+
+    #[test]
+    fn metrics_change_nothing_about_what_is_done() {
+        let text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Node, metadata: {name: a}, status: \
+                    {allocatable: {cpu: 4, pods: 9}}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: \
+                    default}, spec: {containers: [{name: c, image: i}]}}\n";
+        let manifests = vec![Source { name: "test".to_owned(), text: text.to_owned() }];
+        let case = Case::new(&CaseSources { manifests, ..CaseSources::default() }).unwrap();
+        let report = case.bench_metering().unwrap();
+        assert_eq!(report.pods, 1);
+        assert!(report.plain_seconds > 0.0 && report.metered_seconds > 0.0);
+    }
 
     #[test]
     fn claims_get_their_volumes_so_that_every_pod_is_bound() {

@@ -51,7 +51,7 @@ impl<M: Machine> History<M> {
         }
         let was_there = self.branch == given && self.position < cut;
         if was_there {
-            self.seek(cut);
+            self.seek_surely(cut);
         }
         if let Some(branch) = self.branches.get_mut(given.0) {
             branch.entries.drain(..(cut - first).min(branch.entries.len()));

@@ -4,13 +4,14 @@
 //! looked at, steps and changes are, too. None of them reaches the live scheduler. What arms, disarms and confirms always
 //! does.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::api::Str;
 use crate::driver::breakpoints::DebugCommand;
 use crate::driver::breakpoints::list::Stop;
 use crate::driver::breakpoints::look::Before;
-use crate::driver::desk::Desk;
+use crate::driver::desk::{Desk, finish};
 use crate::driver::recorder::{Recorder, RecordingTap};
 use crate::driver::session::{
     Aside, Known, NoticeLevel, RecordTo, RecorderView, RunState, SessionCommand, SessionView,
@@ -224,10 +225,13 @@ impl Live {
             let behind = tap.inputs();
             tap.save(new, behind, scheduler, "saved from the session").map_err(|error| error.to_string())
         });
+        let total = self.engine.tap().map_or(0, |(tap, _)| tap.inputs());
+        let task = self.work.begin("saving");
         let said = saved.and_then(|(file, recorder)| {
-            let stats = recorder.finish().map_err(|error| format!("{file}: {error}"))?;
+            let stats = finish(Path::new(&*file), recorder, total, &self.work)?;
             Ok(format!("saved {} inputs to {file}", stats.inputs))
         });
+        drop(task);
         match said {
             Ok(said) => self.say(NoticeLevel::Info, said),
             Err(said) => self.say(NoticeLevel::Error, said),

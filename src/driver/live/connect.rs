@@ -12,6 +12,9 @@ use kube::client::AuthError;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
+use super::plugin::{PluginError, Terminal};
+use super::renewing;
+
 /// kubectl's connection flags.
 #[derive(Clone, Default)]
 pub struct Connection {
@@ -31,13 +34,25 @@ pub struct Connection {
     pub impersonate: Option<String>,
     /// The groups to act in.
     pub impersonate_groups: Vec<String>,
+    /// The uid to act with.
+    pub impersonate_uid: Option<String>,
+    /// What else to say of whom to act as: keys with values.
+    pub impersonate_extra: Vec<(String, String)>,
+    /// The file of a client certificate.
+    pub client_certificate: Option<PathBuf>,
+    /// The file of its key. A secret.
+    pub client_key: Option<PathBuf>,
+    /// A name for basic authentication.
+    pub username: Option<String>,
+    /// The password. A secret.
+    pub password: Option<String>,
     /// The file of the authority that the server's certificate is from.
     pub certificate_authority: Option<PathBuf>,
     /// The name that the server's certificate is for.
     pub tls_server_name: Option<String>,
     /// Whether the server's certificate is believed without a look.
     pub is_insecure: bool,
-    /// How long a single request may take; watches are not bounded by it.
+    /// How long the answer to a single request may take; watches are not bounded by it. Zero is for ever.
     pub request_timeout: Option<Duration>,
 }
 
@@ -201,6 +216,31 @@ fn apply_flags(
         config.auth_info.client_certificate_data = None;
         "--token".clone_into(&mut target.user);
     }
+    let auth = &mut config.auth_info;
+    if let Some(name) = &connection.username {
+        auth.username = Some(name.clone());
+        target.user.clone_from(name);
+    }
+    if let Some(password) = &connection.password {
+        auth.password = Some(password.clone().into());
+    }
+    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+    if let Some(path) = &connection.client_certificate {
+        auth.client_certificate = Some(text(path));
+        auth.client_certificate_data = None;
+        "--client-certificate".clone_into(&mut target.user);
+    }
+    if let Some(path) = &connection.client_key {
+        auth.client_key = Some(text(path));
+        auth.client_key_data = None;
+    }
+    if let Some(uid) = &connection.impersonate_uid {
+        auth.impersonate_uid = Some(uid.clone());
+    }
+    for (key, value) in &connection.impersonate_extra {
+        let extra = auth.impersonate_user_extra.get_or_insert_default();
+        extra.entry(key.clone()).or_default().push(value.clone());
+    }
     if let Some(user) = &connection.impersonate {
         config.auth_info.impersonate = Some(user.clone());
         target.user.clone_from(user);
@@ -216,9 +256,6 @@ fn apply_flags(
         config.tls_server_name = Some(name.clone());
     }
     config.accept_invalid_certs |= connection.is_insecure;
-    if connection.request_timeout.is_some() {
-        config.write_timeout = connection.request_timeout;
-    }
     // The server's wish for patience is seen to where requests are made, as client-go does.
     config.default_retry = false;
     target.server = shown(&config.cluster_url);
@@ -249,9 +286,18 @@ pub fn host_name() -> String {
     if name.is_empty() { "unknown".to_owned() } else { name }
 }
 
-/// A client for the configuration.
-pub fn client(config: Config) -> Result<Client, ConnectError> {
-    Client::try_from(config).map_err(|error| ConnectError::Client(words(&error)))
+/// A client for the configuration, which goes on when credentials change. A plugin that asks has the terminal until that
+/// is taken.
+///
+/// # Errors
+/// There is no credential, or it cannot be used.
+pub async fn client(
+    config: Config,
+    connection: &Connection,
+    terminal: &Terminal,
+) -> Result<Client, ConnectError> {
+    let patience = connection.request_timeout.filter(|timeout| !timeout.is_zero());
+    renewing::client(config, terminal, patience).await.map_err(ConnectError::Client)
 }
 
 fn address(flag: &'static str, text: &str) -> Result<http::Uri, ConnectError> {
@@ -294,6 +340,9 @@ pub(crate) fn words(error: &(dyn std::error::Error + 'static)) -> String {
 fn discreet_words(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let mut at = Some(error);
     while let Some(error) = at {
+        if let Some(error) = error.downcast_ref::<PluginError>() {
+            return Some(error.to_string());
+        }
         match error.downcast_ref::<AuthError>() {
             Some(AuthError::AuthExecRun { out, .. }) => {
                 let status = out.status;

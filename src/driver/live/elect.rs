@@ -3,6 +3,7 @@
 //! Tries for the Lease, renews it, and says what came of it. The deadline is kept here as well: a leader that could not
 //! renew in time says that it has lost before anybody else can have taken over.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -16,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use crate::api::Time;
 
 use super::connect::words;
-use super::lease::{Election, ElectionOptions, LeaseRecord, LeaseStep};
+use super::lease::{Election, ElectionOptions, LeaseRecord, LeaseStep, Watchdog};
 use super::session::now;
 
 /// Waits between tries for the Lease are up to this much longer (`JitterFactor`), in percent.
@@ -59,9 +60,10 @@ pub async fn elect(
     lease: LeaseName,
     options: ElectionOptions,
     told: UnboundedSender<Elected>,
+    watchdog: Arc<Watchdog>,
 ) {
-    let mut elector =
-        Elector { api: Api::namespaced(client, &lease.namespace), lease, election: Election::new(options) };
+    let api = Api::namespaced(client, &lease.namespace);
+    let mut elector = Elector { api, lease, election: Election::new(options), watchdog };
     let mut last_leader = String::new();
     loop {
         match elector.try_once().await {
@@ -94,6 +96,7 @@ struct Elector {
     api: Api<Lease>,
     lease: LeaseName,
     election: Election,
+    watchdog: Arc<Watchdog>,
 }
 
 impl Elector {
@@ -130,6 +133,12 @@ impl Elector {
 
     /// Whether this instance leads, after one look and one write.
     async fn try_once(&mut self) -> Result<bool, String> {
+        let result = self.look_and_write().await;
+        self.watchdog.saw(&self.election);
+        result
+    }
+
+    async fn look_and_write(&mut self) -> Result<bool, String> {
         let found = self.api.get_opt(&self.lease.name).await.map_err(|error| words(&error))?;
         let seen = found.as_ref().map(record_of);
         let written = match self.election.step(seen.as_ref(), now()) {

@@ -17,6 +17,7 @@ use crate::api::{Kind, NamespacedName, Object};
 use super::connect::words;
 use super::informers::Report;
 use super::kept::{drop_unread, drop_unread_of_pod};
+use super::pool::Pool;
 
 /// The API server ends a watch after so long; the next one begins where it ended.
 const WATCH_TIMEOUT_SECS: u32 = 290;
@@ -33,8 +34,9 @@ enum Listing {
 /// Reports everything about a kind until nobody listens any more.
 pub async fn feed(client: Client, kind: Kind, reports: Sender<(Kind, Report)>) {
     let mut listing = Listing::Streamed;
+    let mut pool = Pool::default();
     loop {
-        match watch(&client, kind, listing, &reports).await {
+        match watch(&client, kind, listing, &reports, &mut pool).await {
             Ended::NobodyListens => return,
             Ended::NoStreamedLists => listing = Listing::Paged,
         }
@@ -48,7 +50,13 @@ enum Ended {
     NoStreamedLists,
 }
 
-async fn watch(client: &Client, kind: Kind, listing: Listing, reports: &Sender<(Kind, Report)>) -> Ended {
+async fn watch(
+    client: &Client,
+    kind: Kind,
+    listing: Listing,
+    reports: &Sender<(Kind, Report)>,
+    pool: &mut Pool,
+) -> Ended {
     let resource = api_resource(kind);
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     let mut config = watcher::Config::default().timeout(WATCH_TIMEOUT_SECS);
@@ -63,9 +71,11 @@ async fn watch(client: &Client, kind: Kind, listing: Listing, reports: &Sender<(
     while let Some(event) = stream.next().await {
         let report = match event {
             Ok(Event::Init) => Report::Listing,
-            Ok(Event::InitApply(object)) => read(kind, object).map_or_else(unreadable, Report::Listed),
+            Ok(Event::InitApply(object)) => {
+                shared(kind, object, pool).map_or_else(unreadable, Report::Listed)
+            }
             Ok(Event::InitDone) => Report::ListDone,
-            Ok(Event::Apply(object)) => read(kind, object).map_or_else(unreadable, Report::Applied),
+            Ok(Event::Apply(object)) => shared(kind, object, pool).map_or_else(unreadable, Report::Applied),
             Ok(Event::Delete(object)) => Report::Deleted(key_of(&object)),
             Err(error) if listing == Listing::Streamed && refuses_streamed_lists(&error) => {
                 return Ended::NoStreamedLists;
@@ -95,6 +105,13 @@ fn key_of(object: &DynamicObject) -> NamespacedName {
 
 fn unreadable((key, error): (NamespacedName, String)) -> Report {
     Report::Unreadable { key, error }
+}
+
+/// Reads the fields that the scheduler reads, with one copy of each text.
+fn shared(kind: Kind, object: DynamicObject, pool: &mut Pool) -> Result<Object, (NamespacedName, String)> {
+    let mut object = read(kind, object)?;
+    pool.share(&mut object);
+    Ok(object)
 }
 
 /// Reads the fields that the scheduler reads.

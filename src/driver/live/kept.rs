@@ -14,6 +14,14 @@ const PLAIN_VOLUMES: &[&str] =
 /// Conditions that no plugin looks at.
 const UNREAD_CONDITIONS: &[&str] = &["ContainersReady", "Initialized", "PodReadyToStartContainers", "Ready"];
 
+/// What a person who looks at a pod that has its node has to know, in short lines.
+pub const NOT_KEPT: &[&str] = &[
+    "not kept of a pod that has its node: annotations, limits, statuses of",
+    "containers, volumes of files (configMap, secret, emptyDir, ...), and the",
+    "conditions Ready, ContainersReady, Initialized, PodReadyToStartContainers;",
+    "kubectl get -o yaml has them",
+];
+
 /// Takes out of an object what would only take up room.
 pub fn drop_unread(object: &mut Map<String, Value>) {
     if let Some(annotations) = map_in(object, &["metadata", "annotations"]) {

@@ -4,6 +4,7 @@
 //! instances are never compared. An instance counts how long a record has not changed by its own clock, and takes the
 //! lease over when that is longer than the record says.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::api::Time;
@@ -48,6 +49,30 @@ pub enum LeaseStep {
         /// Who.
         by: String,
     },
+}
+
+/// A leader that has not renewed its lease this long after it has run out is not well.
+const TOLERANCE: Duration = Duration::from_secs(20);
+
+/// Sees whether a leader renews its lease (`leaderelection.HealthzAdaptor`). Who cannot renew it gives up long before;
+/// one that does neither hangs.
+#[derive(Debug, Default)]
+pub struct Watchdog(Mutex<Option<Time>>);
+
+impl Watchdog {
+    /// The election has taken a step.
+    pub fn saw(&self, election: &Election) {
+        let good_until = election.is_leader().then(|| {
+            let options = election.options();
+            election.observed_at + options.lease_duration + TOLERANCE
+        });
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = good_until;
+    }
+
+    /// Whether all is well; an instance that does not lead is.
+    pub fn is_well(&self, now: Time) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none_or(|good_until| now <= good_until)
+    }
 }
 
 /// An instance in an election.
@@ -209,5 +234,22 @@ mod tests {
             a.release(&LeaseRecord::default(), at(3)).map(|record| record.holder),
             Some(String::new())
         );
+    }
+
+    #[test]
+    fn a_leader_is_not_well_when_it_has_not_renewed_for_the_duration_and_twenty_seconds_more() {
+        let (mut a, mut b, mut lease) = (election("a"), election("b"), None);
+        let watchdog = Watchdog::default();
+        assert!(watchdog.is_well(at(0)));
+        act(&mut a, &mut lease, at(0));
+        watchdog.saw(&a);
+        assert!(watchdog.is_well(at(35)) && !watchdog.is_well(at(36)));
+        act(&mut a, &mut lease, at(10));
+        watchdog.saw(&a);
+        assert!(watchdog.is_well(at(45)) && !watchdog.is_well(at(46)));
+        // Who stands by is well however long nobody renews.
+        act(&mut b, &mut lease, at(11));
+        watchdog.saw(&b);
+        assert!(watchdog.is_well(at(10_000)));
     }
 }

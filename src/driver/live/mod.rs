@@ -20,6 +20,9 @@ pub mod observer;
 pub mod once;
 pub mod others;
 pub mod past;
+pub mod plugin;
+mod pool;
+mod renewing;
 pub mod requests;
 pub mod rules;
 mod second_look;
@@ -28,3 +31,5 @@ mod shadow;
 pub mod steering;
 pub mod view;
 pub mod writer;
+
+pub use kept::NOT_KEPT;

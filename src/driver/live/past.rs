@@ -29,7 +29,7 @@ use crate::driver::session::{
 };
 use crate::driver::stepper::Stepper;
 use crate::driver::timeline::Timeline;
-use crate::plugins::registry::in_tree_registry;
+use crate::driver::work::Work;
 use crate::recording::Header;
 use crate::scheduler::Scheduler;
 
@@ -132,8 +132,9 @@ impl Past {
         header: &Header,
         source: Str,
         desk: Option<Desk>,
+        work: &Work,
     ) -> std::io::Result<(Self, Keeper)> {
-        Self::start_with(scheduler, header, source, desk, PAST_BYTES_MAX)
+        Self::start_with(scheduler, header, source, desk, PAST_BYTES_MAX, work)
     }
 
     /// The same with so many bytes for inputs, as estimated.
@@ -146,6 +147,7 @@ impl Past {
         source: Str,
         desk: Option<Desk>,
         bytes_max: usize,
+        work: &Work,
     ) -> std::io::Result<(Self, Keeper)> {
         let simulator = Simulator::following_from(
             scheduler.clone(),
@@ -154,6 +156,7 @@ impl Past {
             std::collections::BTreeMap::new(),
         );
         let mut stepper = Stepper::on(Rewind::of_live(simulator, bytes_max));
+        stepper.set_work(work);
         if let Some(desk) = desk {
             stepper.set_desk(desk);
         }
@@ -350,7 +353,8 @@ impl Thread {
             .ok_or("nothing is kept of the last minutes")?;
         let source = format!("{} (begun anew)", desk.header().source);
         let header = Header { start: known.now(), source, ..desk.header().clone() };
-        let scheduler = header.scheduler(&in_tree_registry(), false).map_err(|error| error.to_string())?;
+        let registry = known.scheduler().registry();
+        let scheduler = header.scheduler(registry, false).map_err(|error| error.to_string())?;
         let path = desk.path(to);
         let made = desk.create(&path, &header).map_err(|error| error.to_string())?;
         let file: Str = path.to_string_lossy().as_ref().into();

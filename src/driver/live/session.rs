@@ -27,6 +27,7 @@ use crate::driver::sandbox::simulator::ExtenderTransport;
 use crate::driver::session::{
     Edit, Known, Notice, NoticeLevel, RunState, SessionCommand, SessionHandle, SessionView, Speed,
 };
+use crate::driver::work::Work;
 use crate::framework::extender::{ExtenderAnswer, ExtenderVerb};
 use crate::framework::meter::Meter;
 use crate::scheduler::effect::{Effect, EffectId, EffectKind};
@@ -36,7 +37,7 @@ use super::connect::Target;
 use super::elect::{Elected, LeaseName};
 use super::engine::{Engine, Mode};
 use super::informers::Report;
-use super::lease::ElectionOptions;
+use super::lease::{ElectionOptions, Watchdog};
 use super::others::Survey;
 use super::past::{Past, PastView};
 use super::steering::{Ledger, Steering};
@@ -103,6 +104,8 @@ pub struct Served {
     pub inspections: UnboundedReceiver<Inspection>,
     /// Told of every change of the leadership.
     pub leadership: watch::Sender<Leadership>,
+    /// Told of every step of the election.
+    pub watchdog: Arc<Watchdog>,
 }
 
 /// What a live session is made of.
@@ -180,12 +183,13 @@ fn spawn_with(
     desk: Option<Desk>,
 ) -> std::io::Result<(SessionHandle, SessionThread)> {
     let mut started = now();
+    let work = Work::default();
     let mut past = None;
     if let Some(desk) = &desk {
         started = desk.header().start;
         let source = setup.target.context.as_str().into();
         let scheduler = setup.engine.scheduler();
-        let (kept, keeper) = Past::start(scheduler, desk.header(), source, Some(desk.another()))?;
+        let (kept, keeper) = Past::start(scheduler, desk.header(), source, Some(desk.another()), &work)?;
         setup.engine = setup.engine.kept(Some(keeper)).remembering();
         past = Some(kept);
     }
@@ -206,12 +210,14 @@ fn spawn_with(
         }
     };
     let (survey_sender, surveys) = mpsc::unbounded_channel();
+    let watchdog = setup.served.as_ref().map(|served| Arc::clone(&served.watchdog)).unwrap_or_default();
     let (inspections, told_of_leadership) =
         setup.served.map(|served| (served.inspections, served.leadership)).unzip();
     // Who only stands by need not know anything, if he is told so; who looks has to.
     let waits = setup.is_armed && setup.election.is_some() && setup.steering.delays_caches;
     let mut session = Live {
         told_of_leadership,
+        watchdog,
         ledger: Ledger::new(setup.steering, &setup.target),
         surveys: survey_sender,
         feeds: Some((report_sender, setup.kinds)),
@@ -239,6 +245,7 @@ fn spawn_with(
         breaks: Breaks::default(),
         stop: None,
         inspector: Inspector::default(),
+        work: work.clone(),
         latencies,
     };
     if !waits {
@@ -264,7 +271,8 @@ fn spawn_with(
         // Requests that are on their way are not waited for here: what has to be was waited for before.
         session.runtime.shutdown_background();
     })?;
-    let handle = SessionHandle::with(move |command| command_sender.send(command).is_ok(), view_receiver);
+    let handle =
+        SessionHandle::with(move |command| command_sender.send(command).is_ok(), view_receiver, work);
     Ok((handle, SessionThread(thread)))
 }
 
@@ -304,10 +312,12 @@ enum Purpose {
 pub(super) struct Live {
     /// What is looked into besides the view.
     inspector: Inspector,
+    pub(super) work: Work,
     /// Who measures for the console; absent where it serves, and its metrics are measured.
     latencies: Option<Arc<Latencies>>,
     /// Present where it serves.
     told_of_leadership: Option<watch::Sender<Leadership>>,
+    watchdog: Arc<Watchdog>,
     /// What was done, and who said so.
     ledger: Ledger,
     surveys: UnboundedSender<(Survey, Purpose)>,
@@ -591,7 +601,8 @@ impl Live {
                 self.say(NoticeLevel::Info, text);
             }
             SessionCommand::Inspect(question) => self.inspector.ask(question),
-            SessionCommand::Seek(_)
+            SessionCommand::CallOff(_)
+            | SessionCommand::Seek(_)
             | SessionCommand::SeekAgain { .. }
             | SessionCommand::Fork
             | SessionCommand::Compare(..)
@@ -689,7 +700,7 @@ impl Live {
     fn view(&mut self) -> SessionView {
         self.breaks.update_watches(self.engine.scheduler());
         let scheduler = self.engine.scheduler();
-        let inspected = self.inspector.view(scheduler, false);
+        let inspected = self.inspector.view(scheduler, None, &self.work);
         let now = now();
         let view = SessionView {
             source: self.target.context.as_str().into(),

@@ -121,6 +121,11 @@ impl Refusal {
         matches!(self.code, 409 | 500 | 503) || self.ended == Ended::Refused
     }
 
+    /// The code as client-go's metrics have it.
+    fn code_text(&self) -> String {
+        if self.code == 0 { "<error>".to_owned() } else { self.code.to_string() }
+    }
+
     /// How long to wait before the same request is sent once more by itself (client-go's `withRetry`): as long as the
     /// server says, and a second where reading broke off.
     fn pause(&self, method: &str) -> Option<Duration> {
@@ -304,7 +309,13 @@ impl Writer {
     async fn send_by(&self, limiter: &Limiter, request: &ApiRequest) -> Result<Value, Refusal> {
         let mut n_waits = 0;
         loop {
+            let waits_since = Instant::now();
             limiter.wait().await;
+            if let Some((registry, host)) = &self.counted {
+                let waited = waits_since.elapsed().as_secs_f64();
+                let labels = [host, request.method];
+                registry.observe(Metric::RestClientRateLimiterDurationSeconds, &labels, waited);
+            }
             if !self.is_open.load(Ordering::SeqCst) {
                 return Err(refusal(CLOSED, "nothing is written any more".to_owned()));
             }
@@ -312,6 +323,11 @@ impl Writer {
             match result.as_ref().err().and_then(|refusal| refusal.pause(request.method)) {
                 Some(pause) if n_waits < PATIENCE => {
                     n_waits += 1;
+                    if let (Some((registry, host)), Err(refusal)) = (&self.counted, &result) {
+                        let code = refusal.code_text();
+                        let labels = [code.as_str(), host, request.method];
+                        registry.add(Metric::RestClientRequestRetriesTotal, &labels, 1.0);
+                    }
                     sleep(pause).await;
                 }
                 _ => return result,
@@ -326,8 +342,7 @@ impl Writer {
             let code = match &result {
                 Ok(_) if request.method == "POST" => "201".to_owned(),
                 Ok(_) => "200".to_owned(),
-                Err(Refusal { code: 0, .. }) => "<error>".to_owned(),
-                Err(refusal) => refusal.code.to_string(),
+                Err(refusal) => refusal.code_text(),
             };
             registry.add(Metric::RestClientRequestsTotal, &[&code, host, request.method], 1.0);
             let seconds = start.elapsed().as_secs_f64();
@@ -336,12 +351,20 @@ impl Writer {
         result
     }
 
+    fn count_bytes(&self, metric: Metric, method: &str, n: usize) {
+        if let Some((registry, host)) = &self.counted {
+            let n = u32::try_from(n).unwrap_or(u32::MAX);
+            registry.observe(metric, &[host, method], f64::from(n));
+        }
+    }
+
     async fn send_uncounted(&self, request: &ApiRequest) -> Result<Value, Refusal> {
         let body = if request.body.is_null() {
             Vec::new()
         } else {
             serde_json::to_vec(&request.body).map_err(|error| refusal(0, error.to_string()))?
         };
+        self.count_bytes(Metric::RestClientRequestSizeBytes, request.method, body.len());
         let mut builder = http::Request::builder().method(request.method).uri(&request.path);
         if !request.content_type.is_empty() {
             builder = builder.header(CONTENT_TYPE, request.content_type);
@@ -349,6 +372,7 @@ impl Writer {
         let http = builder.body(Body::from(body)).map_err(|error| refusal(0, error.to_string()))?;
         let (parts, body) = self.client.0.send(http).await.map_err(|error| unanswered(&error))?.into_parts();
         let body = body.collect_bytes().await.map_err(|error| unanswered(&error))?;
+        self.count_bytes(Metric::RestClientResponseSizeBytes, request.method, body.len());
         if parts.status.is_success() {
             return serde_json::from_slice(&body).map_err(|error| refusal(0, error.to_string()));
         }

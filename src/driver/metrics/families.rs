@@ -28,6 +28,10 @@ macro_rules! families {
 }
 
 families! {
+    DisabledMetricsTotal: "disabled_metrics_total", Kind::Counter, Stability::Beta, [],
+        "The count of disabled metrics.";
+    HiddenMetricsTotal: "hidden_metrics_total", Kind::Counter, Stability::Beta, [],
+        "The count of hidden metrics.";
     KubePodResourceLimit: "kube_pod_resource_limit", Kind::Gauge, Stability::Stable, ["namespace", "node", "pod", "priority", "resource", "scheduler", "unit"],
         "Resources limit for workloads on the cluster, broken down by pod. This shows the resource usage the scheduler and kubelet expect per pod for resources along with the unit for the resource if any.";
     KubePodResourceRequest: "kube_pod_resource_request", Kind::Gauge, Stability::Stable, ["namespace", "node", "pod", "priority", "resource", "scheduler", "unit"],
@@ -46,6 +50,10 @@ families! {
         "Total user and system CPU time spent in seconds.";
     ProcessMaxFds: "process_max_fds", Kind::Gauge, Stability::None, [],
         "Maximum number of open file descriptors.";
+    ProcessNetworkReceiveBytesTotal: "process_network_receive_bytes_total", Kind::Counter, Stability::None, [],
+        "Number of bytes received by the process over the network.";
+    ProcessNetworkTransmitBytesTotal: "process_network_transmit_bytes_total", Kind::Counter, Stability::None, [],
+        "Number of bytes sent by the process over the network.";
     ProcessOpenFds: "process_open_fds", Kind::Gauge, Stability::None, [],
         "Number of open file descriptors.";
     ProcessResidentMemoryBytes: "process_resident_memory_bytes", Kind::Gauge, Stability::None, [],
@@ -56,10 +64,20 @@ families! {
         "Virtual memory size in bytes.";
     ProcessVirtualMemoryMaxBytes: "process_virtual_memory_max_bytes", Kind::Gauge, Stability::None, [],
         "Maximum amount of virtual memory available in bytes.";
+    RegisteredMetricsTotal: "registered_metrics_total", Kind::Counter, Stability::Beta, ["deprecated_version", "stability_level"],
+        "The count of registered metrics broken by stability level and deprecation version.";
+    RestClientRateLimiterDurationSeconds: "rest_client_rate_limiter_duration_seconds", Kind::Histogram(&[0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0]), Stability::Alpha, ["host", "verb"],
+        "Client side rate limiter latency in seconds. Broken down by verb, and host.";
     RestClientRequestDurationSeconds: "rest_client_request_duration_seconds", Kind::Histogram(&[0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0]), Stability::Alpha, ["host", "verb"],
         "Request latency in seconds. Broken down by verb, and host.";
+    RestClientRequestRetriesTotal: "rest_client_request_retries_total", Kind::Counter, Stability::Alpha, ["code", "host", "verb"],
+        "Number of request retries, partitioned by status code, verb, and host.";
+    RestClientRequestSizeBytes: "rest_client_request_size_bytes", Kind::Histogram(&[64.0, 256.0, 512.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0, 4194304.0, 16777216.0]), Stability::Alpha, ["host", "verb"],
+        "Request size in bytes. Broken down by verb and host.";
     RestClientRequestsTotal: "rest_client_requests_total", Kind::Counter, Stability::Alpha, ["code", "host", "method"],
         "Number of HTTP requests, partitioned by status code, method, and host.";
+    RestClientResponseSizeBytes: "rest_client_response_size_bytes", Kind::Histogram(&[64.0, 256.0, 512.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0, 4194304.0, 16777216.0]), Stability::Alpha, ["host", "verb"],
+        "Response size in bytes. Broken down by verb and host.";
     BatchAttemptsTotal: "scheduler_batch_attempts_total", Kind::Counter, Stability::Alpha, ["profile", "result"],
         "Counts of results when we attempt to use batching.";
     BatchCacheFlushedTotal: "scheduler_batch_cache_flushed_total", Kind::Counter, Stability::Alpha, ["profile", "reason"],
@@ -112,6 +130,22 @@ families! {
         "Latency for getting a no.";
     UnschedulablePods: "scheduler_unschedulable_pods", Kind::Gauge, Stability::Beta, ["plugin", "profile"],
         "The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins that caused it to not schedule and so this metric have meaning only when broken down by plugin.";
+    VersionInfo: "version_info", Kind::Gauge, Stability::Alpha, ["binary", "component", "emulation", "min_compat"],
+        "Provides the compatibility version info of the component. The component label is the name of the component, usually kube, but is relevant for aggregated-apiservers.";
+    WorkqueueAddsTotal: "workqueue_adds_total", Kind::Counter, Stability::Beta, ["name"],
+        "Total number of adds handled by workqueue";
+    WorkqueueDepth: "workqueue_depth", Kind::Gauge, Stability::Beta, ["name"],
+        "Current depth of workqueue";
+    WorkqueueLongestRunningProcessorSeconds: "workqueue_longest_running_processor_seconds", Kind::Gauge, Stability::Beta, ["name"],
+        "How many seconds has the longest running processor for workqueue been running.";
+    WorkqueueQueueDurationSeconds: "workqueue_queue_duration_seconds", Kind::Histogram(&[1e-08, 1e-07, 1e-06, 9.999999999999999e-06, 9.999999999999999e-05, 0.001, 0.01, 0.1, 1.0, 10.0]), Stability::Beta, ["name"],
+        "How long in seconds an item stays in workqueue before being requested.";
+    WorkqueueRetriesTotal: "workqueue_retries_total", Kind::Counter, Stability::Beta, ["name"],
+        "Total number of retries handled by workqueue";
+    WorkqueueUnfinishedWorkSeconds: "workqueue_unfinished_work_seconds", Kind::Gauge, Stability::Beta, ["name"],
+        "How many seconds of work has done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.";
+    WorkqueueWorkDurationSeconds: "workqueue_work_duration_seconds", Kind::Histogram(&[1e-08, 1e-07, 1e-06, 9.999999999999999e-06, 9.999999999999999e-05, 0.001, 0.01, 0.1, 1.0, 10.0]), Stability::Beta, ["name"],
+        "How long in seconds processing an item from workqueue takes.";
 }
 
 #[cfg(test)]

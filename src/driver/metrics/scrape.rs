@@ -68,6 +68,16 @@ pub fn put_process(registry: &Registry) {
         #[expect(clippy::cast_precision_loss, reason = "counts are small")]
         registry.set(Metric::ProcessOpenFds, &[], entries.count() as f64);
     }
+    if let Ok(statistics) = fs::read_to_string("/proc/self/net/netstat") {
+        for (field, metric) in [
+            ("InOctets", Metric::ProcessNetworkReceiveBytesTotal),
+            ("OutOctets", Metric::ProcessNetworkTransmitBytesTotal),
+        ] {
+            if let Some(bytes) = number(ip_statistic(&statistics, field)) {
+                registry.set(metric, &[], bytes);
+            }
+        }
+    }
     if let Ok(limits) = fs::read_to_string("/proc/self/limits") {
         for (name, metric) in [
             ("Max open files", Metric::ProcessMaxFds),
@@ -85,6 +95,13 @@ pub fn put_process(registry: &Registry) {
             }
         }
     }
+}
+
+/// A number of the whole network namespace: a line of names, and one of numbers below it.
+fn ip_statistic<'a>(text: &'a str, field: &str) -> Option<&'a str> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("IpExt: "));
+    let (names, numbers) = (lines.next()?, lines.next()?);
+    names.split(' ').zip(numbers.split(' ')).find(|(name, _)| *name == field).map(|(_, number)| number)
 }
 
 /// When the machine was started, in seconds.

@@ -186,7 +186,7 @@ fn default_node(node: &mut Node) {
     round_up(&mut status.allocatable);
 }
 
-fn default_pod(pod: &mut Pod) {
+pub(super) fn default_pod(pod: &mut Pod) {
     let spec = &mut pod.spec;
     for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
         default_requests(&mut container.resources);

@@ -14,6 +14,8 @@ use crate::api::objects::{Condition, Pod, PodCondition, PodGroup, PodStatus};
 use crate::api::{Duration, Kind, NamespacedName, Object, ObjectStore, Str, Time, Uid};
 
 use super::admission::{DEFAULT_GRACE_PERIOD, PriorityClasses, admit};
+use super::documents::Documents;
+use super::world::default_tolerations;
 use super::writes::keep_bindings;
 
 /// A change, as a watch tells it.
@@ -155,6 +157,14 @@ pub struct SandboxApi {
     terminating: BTreeSet<(Time, NamespacedName)>,
     /// Whether controllers run, who take finalizers away in time.
     has_controllers: bool,
+    /// Whole objects, as far as any came in whole.
+    pub(super) documents: Documents,
+    /// Whether kubelets run, who end pods themselves.
+    has_kubelets: bool,
+    /// Whether new pods get the tolerations that clusters give them for nodes that are lost.
+    gives_tolerations: bool,
+    /// The namespaces that go when they are empty.
+    pub(super) ending_namespaces: BTreeSet<Str>,
 }
 
 impl SandboxApi {
@@ -198,7 +208,7 @@ impl SandboxApi {
         sources: &[Source],
         now: Time,
     ) -> Result<(Self, LoadReport), ManifestErrors> {
-        let Loaded { objects, origins, report } = loaded;
+        let Loaded { objects, origins, report, .. } = loaded;
         let placed = |AdmissionError { index, kind, key, error }: AdmissionError| {
             let (path, reason) = match &error {
                 ApiError::Invalid { field, reason, .. } => (*field, reason.clone()),
@@ -229,9 +239,24 @@ impl SandboxApi {
         self.has_controllers = true;
     }
 
+    /// Whether kubelets run from now on, and whether pods are evicted from nodes that are lost.
+    pub(super) const fn set_lives(&mut self, has_kubelets: bool, evicts: bool) {
+        self.has_kubelets = has_kubelets;
+        self.gives_tolerations = evicts;
+    }
+
+    /// The cluster will live: the pods that are there get the tolerations that it gives to new ones. Nothing is told of
+    /// it, since nobody watches yet.
+    pub fn begin_to_live(&mut self) {
+        self.gives_tolerations = true;
+        for pod in self.objects.pods.values_mut() {
+            default_tolerations(Arc::make_mut(pod));
+        }
+    }
+
     /// Whether something has changed since [`Self::take_events`] was last called.
     pub(super) const fn has_events(&self) -> bool {
-        !self.events.is_empty()
+        !self.events.is_empty() || self.documents.has_changes()
     }
 
     /// The changes since this was last asked, in their order.
@@ -251,6 +276,11 @@ impl SandboxApi {
         let mut object = admit(object, &PriorityClasses::new(&self.objects.priority_classes), now)?;
         if has_ended(&object) {
             return Ok(Applied::Ended);
+        }
+        if let Object::Pod(pod) = &mut object
+            && self.gives_tolerations
+        {
+            default_tolerations(Arc::make_mut(pod));
         }
         let uid = self.next_uid(kind, &key);
         let metadata = object.metadata_mut();
@@ -284,6 +314,11 @@ impl SandboxApi {
         if has_ended(&new) {
             self.remove(new.kind(), &new.key());
             return Ok(Applied::Ended);
+        }
+        if let Object::Pod(pod) = &mut new
+            && self.gives_tolerations
+        {
+            default_tolerations(Arc::make_mut(pod));
         }
         let metadata = new.metadata_mut();
         metadata.uid = old.metadata().uid.clone();
@@ -319,11 +354,31 @@ impl SandboxApi {
             return Ok(());
         }
         let grace = grace_period(&pod);
-        if grace.is_zero() {
+        self.delete_pod_within(key, grace, now)
+    }
+
+    /// Deletes a pod that may take so long to end. A shorter time shortens a deletion that has begun.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn delete_pod_within(
+        &mut self,
+        key: &NamespacedName,
+        grace: Duration,
+        now: Time,
+    ) -> Result<(), ApiError> {
+        let pod = self.pod(key)?;
+        if pod.metadata.deletion_timestamp.is_some_and(|due| due <= now + grace) {
+            return Ok(());
+        }
+        if grace.is_zero() || !pod.is_assigned() {
             self.remove(Kind::Pod, key);
             return Ok(());
         }
         let due = now + grace;
+        if pod.is_terminating() {
+            self.terminating.retain(|(_, pod)| pod != key);
+        }
         self.terminating.insert((due, key.clone()));
         let mut pod = Arc::unwrap_or_clone(pod);
         pod.metadata.deletion_timestamp = Some(due);
@@ -445,11 +500,14 @@ impl SandboxApi {
 
     /// When the next terminating pod goes.
     pub fn next_timeout(&self) -> Option<Time> {
-        self.terminating.first().map(|(due, _)| *due)
+        self.terminating.first().filter(|_| !self.has_kubelets).map(|(due, _)| *due)
     }
 
     /// Takes the pods away whose grace period is over.
     pub fn advance(&mut self, now: Time) {
+        if self.has_kubelets {
+            return;
+        }
         while let Some((due, key)) = self.terminating.first().cloned() {
             if due > now {
                 break;
@@ -457,6 +515,7 @@ impl SandboxApi {
             self.terminating.pop_first();
             self.remove(Kind::Pod, &key);
         }
+        self.end_namespaces();
     }
 
     pub(super) fn pod(&self, key: &NamespacedName) -> Result<Arc<Pod>, ApiError> {
@@ -484,6 +543,12 @@ impl SandboxApi {
         self.version + 1
     }
 
+    /// Takes the version for a write.
+    pub(super) const fn take_version(&mut self) -> u64 {
+        self.version += 1;
+        self.version
+    }
+
     /// Stores an object under a new version and tells of it.
     pub(super) fn write(&mut self, mut object: Object) {
         self.version += 1;
@@ -503,6 +568,7 @@ impl SandboxApi {
     /// Takes an object away and tells of it. False if it is not there.
     pub(super) fn remove(&mut self, kind: Kind, key: &NamespacedName) -> bool {
         let Some(object) = self.objects.remove(kind, key) else { return false };
+        self.documents.forget(kind, key);
         if kind == Kind::Pod && object.metadata().deletion_timestamp.is_some() {
             self.terminating.retain(|(_, pod)| pod != key);
         }
@@ -539,7 +605,7 @@ pub(in crate::driver) fn not_found(kind: Kind, key: &NamespacedName) -> ApiError
 }
 
 /// How long a pod may take to end (`CheckGracefulDelete`).
-fn grace_period(pod: &Pod) -> Duration {
+pub(super) fn grace_period(pod: &Pod) -> Duration {
     if !pod.is_assigned() {
         return Duration::ZERO;
     }
@@ -548,7 +614,7 @@ fn grace_period(pod: &Pod) -> Duration {
 }
 
 /// `UpdatePodCondition`: the time of the last transition stays where the status does.
-fn set_condition(status: &mut PodStatus, mut condition: PodCondition, now: Time) {
+pub(super) fn set_condition(status: &mut PodStatus, mut condition: PodCondition, now: Time) {
     let known = status.conditions.iter_mut().find(|known| known.type_ == condition.type_);
     match known {
         Some(known) => {

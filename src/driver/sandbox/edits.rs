@@ -46,6 +46,35 @@ fn check_names(object: &Object) -> Result<(), EditError> {
     wrong.map_or(Ok(()), |wrong| Err(EditError::Syntax(wrong)))
 }
 
+/// What was done with the objects of a manifest.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    first: Vec<String>,
+    counts: BTreeMap<String, usize>,
+}
+
+impl Said {
+    /// Such as `pod/web`, `created`.
+    pub(super) fn add(&mut self, label: String, done: &str) {
+        *self.counts.entry(done.to_owned()).or_default() += 1;
+        if self.first.len() < N_SAID {
+            self.first.push(format!("{label} {done}"));
+        }
+    }
+
+    /// The sentence.
+    pub(super) fn text(&self) -> String {
+        let n_more = self.counts.values().sum::<usize>() - self.first.len();
+        let mut said = self.first.join(", ");
+        if n_more > 0 {
+            let counts: Vec<String> =
+                self.counts.iter().map(|(done, count)| format!("{count} {done}")).collect();
+            said.push_str(&format!(" and {n_more} more; in all {}", counts.join(", ")));
+        }
+        said
+    }
+}
+
 impl SandboxApi {
     /// `kubectl apply -f`: adds or replaces the objects of a manifest, all or none.
     ///
@@ -56,25 +85,27 @@ impl SandboxApi {
         if loaded.objects.is_empty() {
             return Err(EditError::Syntax(format!("no objects that are read in {name}")));
         }
+        self.apply_objects(loaded.objects, &[], now).map(|said| said.text())
+    }
+
+    /// Adds or replaces objects, all or none. What is told of elsewhere is not told of.
+    pub(super) fn apply_objects(
+        &mut self,
+        objects: Vec<Object>,
+        told_elsewhere: &[String],
+        now: Time,
+    ) -> Result<Said, EditError> {
         let mut changed = self.clone();
-        let mut said = Vec::new();
-        let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
-        for object in loaded.objects {
+        let mut said = Said::default();
+        for object in objects {
             check_names(&object)?;
             let label = format!("{}/{}", object.kind().as_str().to_lowercase(), object.key().name);
             let done = changed.apply(object, now)?.as_str();
-            *counts.entry(done).or_default() += 1;
-            if said.len() < N_SAID {
-                said.push(format!("{label} {done}"));
+            if !told_elsewhere.contains(&label) {
+                said.add(label, done);
             }
         }
         *self = changed;
-        let n_more = counts.values().sum::<usize>() - said.len();
-        let mut said = said.join(", ");
-        if n_more > 0 {
-            let counts: Vec<String> = counts.iter().map(|(done, count)| format!("{count} {done}")).collect();
-            said.push_str(&format!(" and {n_more} more; in all {}", counts.join(", ")));
-        }
         Ok(said)
     }
 

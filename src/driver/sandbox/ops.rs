@@ -11,6 +11,7 @@ use crate::scheduler::Scheduler;
 use crate::scheduler::view::CycleSummary;
 
 use super::answers::Answered;
+use super::requests::{Answer, ClientRequest};
 use super::simulator::{Notes, SharedTap, Simulator};
 
 /// One thing that is done with a sandbox.
@@ -26,6 +27,8 @@ pub enum SimulatorOp {
     TimeTo(Time),
     /// The cluster changes.
     Edit(Edit),
+    /// A client of the API that is served has something written.
+    Request(Arc<ClientRequest>),
     /// What was recorded happens again.
     Recorded(Arc<Chunk>),
     /// The recording, or the live cluster, is left: from here on it is a sandbox. What happens then can be recorded by
@@ -87,7 +90,12 @@ impl SimulatorOp {
         match self {
             Self::StepPhase | Self::StepCycle => true,
             Self::Recorded(chunk) => chunk.is_step(),
-            Self::NextTimeout | Self::TimeTo(_) | Self::Edit(_) | Self::Leave(_) | Self::Anew(_) => false,
+            Self::NextTimeout
+            | Self::TimeTo(_)
+            | Self::Edit(_)
+            | Self::Request(_)
+            | Self::Leave(_)
+            | Self::Anew(_) => false,
         }
     }
 
@@ -166,6 +174,8 @@ pub enum SimulatorSaid {
     Moved(bool),
     /// What came of a change.
     Edited(Result<String, String>),
+    /// What came of a client's request.
+    Answered(Answer),
 }
 
 /// What came from outside while an operation was done.
@@ -212,6 +222,7 @@ impl Machine for Simulator {
                 SimulatorSaid::Moved(true)
             }
             SimulatorOp::Edit(edit) => SimulatorSaid::Edited(self.edit(edit)),
+            SimulatorOp::Request(request) => SimulatorSaid::Answered(self.carry_out_request(request)),
             SimulatorOp::Recorded(chunk) => {
                 self.follow(chunk);
                 SimulatorSaid::Moved(true)

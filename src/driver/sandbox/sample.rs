@@ -8,6 +8,14 @@ use crate::api::manifest::Source;
 /// The sample as a manifest, embedded in the program.
 pub const TEXT: &str = include_str!("sample.yaml");
 
+/// A small cluster that lives, embedded in the program: workloads of every kind, a budget, a node group.
+pub const LIVING_TEXT: &str = include_str!("living.yaml");
+
+/// It, to be loaded like any other source.
+pub fn living_source() -> Source {
+    Source { name: "living.yaml".to_owned(), text: LIVING_TEXT.to_owned() }
+}
+
 /// The sample, to be loaded like any other source.
 pub fn source() -> Source {
     Source { name: "sample.yaml".to_owned(), text: TEXT.to_owned() }

@@ -21,8 +21,11 @@ use super::answers::Answered;
 use super::api::{ApiError, SandboxApi, WatchEvent};
 use super::controllers::{Controllers, Journal};
 use super::following::Following;
+use super::living;
 use super::returns::Returns;
 use super::scenario::Scenario;
+use super::told::Told;
+use super::world::WorldView;
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
 pub(in crate::driver) const TICK: Duration = Duration::from_micros(1);
@@ -68,6 +71,8 @@ pub struct Simulator {
     recording: Tap,
     /// What the scheduler was started again under last, if it was.
     pub(super) configuration: Option<Arc<str>>,
+    /// What has happened since it was last asked for, if somebody asks.
+    pub(super) told: Option<Vec<Told>>,
 }
 
 /// The way to a recording, for a simulator and its copies.
@@ -169,6 +174,7 @@ impl Simulator {
             last_events: Vec::new(),
             recording: Tap { shared, is_active: true, behind: 0 },
             configuration: None,
+            told: None,
         }
     }
 
@@ -198,6 +204,7 @@ impl Simulator {
         simulator.returns.clone_from(&other.returns);
         simulator.scenario.clone_from(&other.scenario);
         simulator.configuration.clone_from(&other.configuration);
+        simulator.told.clone_from(&other.told);
         for object in objects {
             if object.kind() != Kind::Pod || !waiting.contains(&object.key()) {
                 simulator.handle(Input::Added(object));
@@ -264,6 +271,7 @@ impl Simulator {
             last_events: Vec::new(),
             recording: Tap::default(),
             configuration: None,
+            told: None,
         }
     }
 
@@ -532,8 +540,22 @@ impl Simulator {
             controllers.advance(&mut self.api, self.now);
         }
         self.settle();
+        self.scan();
         self.input(Input::Timeout);
         self.play_scenario();
+    }
+
+    /// Lets the autoscaler ask the scheduler, if it is time to.
+    fn scan(&mut self) {
+        if let Some(controllers) = self.controllers.as_mut().filter(|controllers| controllers.wants_scan()) {
+            controllers.scan(&self.scheduler, &mut self.api, self.now);
+            self.settle();
+        }
+    }
+
+    /// What there is to see of the living part of the cluster, if it has one.
+    pub fn world_view(&self) -> Option<WorldView> {
+        self.controllers.as_ref()?.world_view(&self.api)
     }
 
     /// Changes the cluster as a person asked, and says what was done.
@@ -544,7 +566,16 @@ impl Simulator {
         self.now += TICK;
         let (api, now) = (&mut self.api, self.now);
         let said = match edit {
-            Edit::Apply { source, text } => api.apply_text(source, text, now),
+            Edit::Apply { source, text } => match &mut self.controllers {
+                Some(controllers) => living::apply_text(controllers, api, source, text, now),
+                None => api.apply_text(source, text, now),
+            },
+            Edit::World(order) => {
+                let controllers = self.controllers.as_mut().ok_or(living::NO_CONTROLLERS)?;
+                let said = controllers.order(api, now, order);
+                self.settle();
+                return said;
+            }
             Edit::DeletePod(key) => api.delete_pod_by_name(key, now),
             Edit::Delete { kind, key } => {
                 let deleted = api.delete(*kind, key, now);
@@ -556,7 +587,7 @@ impl Simulator {
                 };
             }
             Edit::Change(change) => {
-                return self.change_cluster(change).map_err(|error| error.to_string());
+                return self.change_cluster(change);
             }
             Edit::Weight { plugin, weight } => return self.set_weight(plugin, *weight),
             Edit::Configure { source, text } => return self.configure(source, text),
@@ -623,13 +654,17 @@ impl Simulator {
             if let Some(scenario) = &mut self.scenario {
                 scenario.observe(&event, self.now);
             }
+            if let Some(told) = &mut self.told {
+                told.push(Told::Object(event.clone()));
+            }
             self.handle(watch_input(event));
         }
+        self.tell_of_documents();
     }
 
     fn carry_out(&mut self, Effect { id, kind }: Effect) {
         let result = match kind {
-            EffectKind::Event(_) => return,
+            EffectKind::Event(event) => return self.tell_of_event(event),
             EffectKind::CallExtender(call) => {
                 let answer = self.call_extender(&call);
                 self.handle(Input::ExtenderAnswered { id, answer });
@@ -651,7 +686,8 @@ impl Simulator {
             }
             EffectKind::DeletePod { pod, uid } => {
                 if let Some(victim) = self.api.objects().pods.get(&pod) {
-                    self.returns.evicted(victim);
+                    let world = self.controllers.as_ref().and_then(Controllers::world);
+                    self.returns.evicted(victim, world);
                 }
                 self.api.evict_pod(&pod, &uid, self.now)
             }

@@ -82,6 +82,7 @@ pub fn told(edit: &Edit) -> String {
         Edit::Reject(pod) => format!("reject {pod}"),
         Edit::Activate(pod) => format!("activate {pod}"),
         Edit::Several { what, .. } => what.clone(),
+        Edit::World(order) => order.describe(),
     }
 }
 

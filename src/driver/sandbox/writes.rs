@@ -12,7 +12,7 @@ use crate::framework::{ApiWrite, WriteVerb};
 use super::api::{ApiError, SandboxApi, not_found, resource};
 
 /// What a server says about a stale version.
-const HAS_CHANGED: &str =
+pub(super) const HAS_CHANGED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
 impl SandboxApi {

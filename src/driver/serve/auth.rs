@@ -1,27 +1,28 @@
 //! Who asks, and whether they may: delegated to the API server as `k8s.io/apiserver` does it.
 //!
-//! A client certificate of the authority that is known, else a bearer token by TokenReview, else `system:anonymous`.
-//! Paths that everybody may read and members of `system:masters` need no further word, all others a
-//! SubjectAccessReview. Answers are kept for ten seconds. What a front proxy says of users is not believed.
+//! What a front proxy says with a certificate of its authority, else a client certificate, else a bearer token by
+//! TokenReview, else `system:anonymous`; who shows only what is not good is turned away. Paths that everybody may read
+//! and members of `system:masters` need no further word, all others a SubjectAccessReview. Answers are kept for ten
+//! seconds.
 
 #![expect(clippy::disallowed_methods, reason = "answers are kept for a time")]
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
 use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::PostParams;
 use kube::{Api, Client};
-use rustls::pki_types::{CertificateDer, UnixTime};
-use rustls::server::danger::ClientCertVerifier;
+use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use super::certs::client_verifier;
+use super::authorities::{Authorities, Word};
 use crate::driver::live::connect::words;
 
 /// How long an answer is good for.
@@ -30,8 +31,6 @@ const CACHE_TTL: Duration = Duration::from_secs(10);
 const CACHE_SIZE: usize = 4096;
 /// How long the API server is waited for.
 const REVIEW_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often the authority of clients is looked up.
-const LOOKUP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Somebody.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +43,25 @@ pub struct User {
 }
 
 impl User {
+    /// Somebody of whom another one says all this.
+    pub fn told(
+        name: String,
+        uid: String,
+        groups: Vec<String>,
+        extra: BTreeMap<String, Vec<String>>,
+    ) -> Self {
+        Self { name, uid, groups, extra }
+    }
+
+    /// The user of a certificate that is good: its common name, and its organizations as groups.
+    pub fn of_certificate(cert: &CertificateDer<'_>) -> Option<Self> {
+        let (_, cert) = X509Certificate::from_der(cert).ok()?;
+        let name = cert.subject().iter_common_name().next()?.as_str().ok()?.to_owned();
+        let groups = cert.subject().iter_organization();
+        let groups = groups.filter_map(|group| Some(group.as_str().ok()?.to_owned())).collect();
+        (!name.is_empty()).then(|| Self { name, uid: String::new(), groups, extra: BTreeMap::new() })
+    }
+
     fn anonymous() -> Self {
         Self {
             name: "system:anonymous".to_owned(),
@@ -87,10 +105,8 @@ pub struct GuardOptions {
     pub reviews_tokens: Option<Client>,
     /// The client for SubjectAccessReviews; without one only what is always allowed is.
     pub reviews_access: Option<Client>,
-    /// The authority of client certificates.
-    pub client_ca: Option<Vec<u8>>,
-    /// Whether the authority is looked up in `kube-system/extension-apiserver-authentication`, too.
-    pub looks_up_ca: bool,
+    /// Whose word about clients counts.
+    pub authorities: Arc<Authorities>,
     /// `--authorization-always-allow-paths`.
     pub open_paths: Vec<String>,
 }
@@ -100,8 +116,6 @@ type Cache<T> = Mutex<BTreeMap<String, (Instant, T)>>;
 /// Stands before the endpoints.
 pub struct Guard {
     options: GuardOptions,
-    verifiers: RwLock<Vec<Arc<dyn ClientCertVerifier>>>,
-    own_verifier: Option<Arc<dyn ClientCertVerifier>>,
     users: Cache<Option<User>>,
     verdicts: Cache<(bool, String)>,
 }
@@ -130,63 +144,19 @@ fn keep<T>(cache: &Cache<T>, key: String, value: T) {
 
 impl Guard {
     /// A guard.
-    ///
-    /// # Errors
-    /// If there is no authority in what `client_ca` says.
-    pub fn new(options: GuardOptions) -> Result<Self, String> {
-        let own_verifier = options.client_ca.as_deref().map(client_verifier).transpose()?;
-        Ok(Self {
-            verifiers: RwLock::new(own_verifier.iter().cloned().collect()),
-            own_verifier,
-            options,
-            users: Cache::default(),
-            verdicts: Cache::default(),
-        })
-    }
-
-    /// Looks the authority of clients up again and again, if that is wanted.
-    pub async fn keep_authorities(&self) {
-        let Some(client) = self.options.reviews_tokens.clone().filter(|_| self.options.looks_up_ca) else {
-            return;
-        };
-        let maps: Api<ConfigMap> = Api::namespaced(client, "kube-system");
-        let mut has_complained = false;
-        loop {
-            let found = maps.get_opt("extension-apiserver-authentication").await;
-            match found.map(|map| map.and_then(|map| map.data?.get("client-ca-file").cloned())) {
-                Ok(authorities) => {
-                    let looked_up = authorities.map(|text| client_verifier(text.as_bytes()));
-                    let mut verifiers: Vec<_> = self.own_verifier.iter().cloned().collect();
-                    match looked_up {
-                        Some(Ok(verifier)) => verifiers.push(verifier),
-                        Some(Err(error)) => tracing::warn!(err = error, "Unusable client CA"),
-                        None => {}
-                    }
-                    *self.verifiers.write().unwrap_or_else(PoisonError::into_inner) = verifiers;
-                }
-                Err(error) if !has_complained => {
-                    has_complained = true;
-                    tracing::warn!(
-                        err = words(&error),
-                        "Unable to get configmap/extension-apiserver-authentication in kube-system. Client \
-                         certificates of its authority are not accepted"
-                    );
-                }
-                Err(_) => {}
-            }
-            tokio::time::sleep(LOOKUP_INTERVAL).await;
-        }
+    pub fn new(options: GuardOptions) -> Self {
+        Self { options, users: Cache::default(), verdicts: Cache::default() }
     }
 
     /// Whether a request may pass.
     pub async fn judge(
         &self,
         certs: &[CertificateDer<'static>],
-        authorization: Option<&str>,
+        headers: &HeaderMap,
         method: &str,
         path: &str,
     ) -> Verdict {
-        let Some(user) = self.user(certs, authorization).await else {
+        let Some(user) = self.user(certs, headers).await else {
             tracing::error!(
                 err = "invalid bearer token or certificate",
                 "Unable to authenticate the request"
@@ -216,24 +186,27 @@ impl Guard {
     }
 
     /// `None` is somebody who shows what is not good.
-    async fn user(&self, certs: &[CertificateDer<'static>], authorization: Option<&str>) -> Option<User> {
+    async fn user(&self, certs: &[CertificateDer<'static>], headers: &HeaderMap) -> Option<User> {
+        let mut is_refused = false;
         if let Some((own, between)) = certs.split_first() {
-            let verifiers = self.verifiers.read().unwrap_or_else(PoisonError::into_inner).clone();
-            if !verifiers.is_empty() {
-                let is_good = |verifier: &Arc<dyn ClientCertVerifier>| {
-                    verifier.verify_client_cert(own, between, UnixTime::now()).is_ok()
-                };
-                if verifiers.iter().any(is_good) {
-                    return user_of(own).map(User::authenticated);
+            let authorities = &self.options.authorities;
+            let words = [authorities.proxied(own, between, headers), authorities.client(own, between)];
+            for word in words {
+                match word {
+                    Word::Is(user) => return Some(user.authenticated()),
+                    Word::Refused => is_refused = true,
+                    Word::Nothing => {}
                 }
-                authorization?;
             }
         }
-        let Some(token) = authorization.and_then(bearer_token) else { return Some(User::anonymous()) };
+        let anonymous = || (!is_refused).then(User::anonymous);
+        let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let Some(token) = authorization.and_then(bearer_token) else { return anonymous() };
+        // Without a reviewer a token says nothing.
+        let Some(client) = self.options.reviews_tokens.clone() else { return anonymous() };
         if let Some(known) = cached(&self.users, token) {
             return known;
         }
-        let client = self.options.reviews_tokens.clone()?;
         match review_token(client, token).await {
             Ok(user) => {
                 let user = user.map(User::authenticated);
@@ -285,13 +258,10 @@ fn bearer_token(header: &str) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// The user of a certificate that is good: its common name, and its organizations as groups.
-fn user_of(cert: &CertificateDer<'_>) -> Option<User> {
+/// The common name of a certificate.
+pub(super) fn name_of(cert: &CertificateDer<'_>) -> Option<String> {
     let (_, cert) = X509Certificate::from_der(cert).ok()?;
-    let name = cert.subject().iter_common_name().next()?.as_str().ok()?.to_owned();
-    let groups = cert.subject().iter_organization().filter_map(|group| Some(group.as_str().ok()?.to_owned()));
-    let groups = groups.collect();
-    Some(User { name, uid: String::new(), groups, extra: BTreeMap::new() })
+    Some(cert.subject().iter_common_name().next()?.as_str().ok()?.to_owned())
 }
 
 /// Whose token it is; `None` is nobody.
@@ -317,6 +287,7 @@ async fn review_token(client: Client, token: &str) -> Result<Option<User>, Strin
 
 #[cfg(test)]
 mod tests {
+    use super::super::authorities::AuthorityOptions;
     use super::*;
 
     #[test]
@@ -330,15 +301,17 @@ mod tests {
 
     #[test]
     fn open_paths_are_meant_as_a_whole_or_up_to_a_star() {
+        let authorities =
+            Authorities::new(AuthorityOptions { client_ca: None, proxy_ca: None, looks_up: false });
+        let Ok(authorities) = authorities else { unreachable!("nothing is read") };
         let options = GuardOptions {
             reviews_tokens: None,
             reviews_access: None,
-            client_ca: None,
-            looks_up_ca: false,
+            authorities: Arc::new(authorities),
             open_paths: vec!["/healthz".to_owned(), "/livez/*".to_owned()],
         };
         let guard = Guard::new(options);
-        let opens = |path| guard.as_ref().is_ok_and(|guard| guard.is_open(path));
+        let opens = |path| guard.is_open(path);
         assert!(opens("/healthz") && opens("/livez/ping"));
         assert!(!opens("/healthz/ping") && !opens("/livez"));
     }

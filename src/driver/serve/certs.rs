@@ -8,14 +8,15 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
-use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::sign::CertifiedKey;
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, RootCertStore, ServerConfig, SignatureScheme};
 use thiserror::Error as ThisError;
 
@@ -63,41 +64,91 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// How connections are taken.
-///
-/// # Errors
-/// The certificate is not there, cannot be made, or cannot be used.
-pub fn server_config(options: &CertOptions) -> Result<ServerConfig, CertError> {
-    let (certs, key) = match (&options.cert_file, &options.key_file) {
-        (Some(cert_file), Some(key_file)) => read_pair(cert_file, key_file)?,
-        (None, None) => match &options.dir {
+/// The server's certificate, which may change.
+#[derive(Debug)]
+pub struct ServingCert {
+    /// Where it is from, unless it was made in memory.
+    files: Option<[PathBuf; 2]>,
+    current: RwLock<Arc<CertifiedKey>>,
+}
+
+impl ServingCert {
+    /// Reads it, or makes one.
+    ///
+    /// # Errors
+    /// The certificate is not there, cannot be made, or cannot be used.
+    pub fn new(options: &CertOptions) -> Result<Self, CertError> {
+        let files = match (&options.cert_file, &options.key_file) {
+            (Some(cert_file), Some(key_file)) => Some([cert_file.clone(), key_file.clone()]),
+            (None, None) => options.dir.as_deref().map(made_in).transpose()?,
+            _ => return Err(CertError::HalfAPair),
+        };
+        let pair = match &files {
+            Some([cert_file, key_file]) => read_pair(cert_file, key_file)?,
             None => {
                 let (cert, key) = make_pair()?;
                 parse_pair(cert.as_bytes(), key.as_bytes())?
             }
-            Some(dir) => {
-                let cert_file = dir.join(format!("{PAIR_NAME}.crt"));
-                let key_file = dir.join(format!("{PAIR_NAME}.key"));
-                if !(cert_file.exists() && key_file.exists()) {
-                    let (cert, key) = make_pair()?;
-                    fs::create_dir_all(dir).map_err(|error| file_error(dir, &error))?;
-                    write(&cert_file, &cert, 0o644)?;
-                    write(&key_file, &key, 0o600)?;
-                }
-                read_pair(&cert_file, &key_file)?
-            }
-        },
-        _ => return Err(CertError::HalfAPair),
-    };
+        };
+        Ok(Self { files, current: RwLock::new(Arc::new(usable(pair)?)) })
+    }
+
+    /// The files that it is from; none, if it was made in memory.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.files.iter().flatten().cloned().collect()
+    }
+
+    /// Reads the files again. Whether anything was new.
+    ///
+    /// # Errors
+    /// They cannot be read or used; then what was known stays.
+    pub fn reload(&self) -> Result<bool, CertError> {
+        let Some([cert_file, key_file]) = &self.files else { return Ok(false) };
+        let new = usable(read_pair(cert_file, key_file)?)?;
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let is_new = current.cert != new.cert;
+        *current = Arc::new(new);
+        Ok(is_new)
+    }
+}
+
+impl ResolvesServerCert for ServingCert {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+/// The pair in `--cert-dir`, which is made if it is not there.
+fn made_in(dir: &Path) -> Result<[PathBuf; 2], CertError> {
+    let cert_file = dir.join(format!("{PAIR_NAME}.crt"));
+    let key_file = dir.join(format!("{PAIR_NAME}.key"));
+    if !(cert_file.exists() && key_file.exists()) {
+        let (cert, key) = make_pair()?;
+        fs::create_dir_all(dir).map_err(|error| file_error(dir, &error))?;
+        write(&cert_file, &cert, 0o644)?;
+        write(&key_file, &key, 0o600)?;
+    }
+    Ok([cert_file, key_file])
+}
+
+/// How connections are taken.
+///
+/// # Errors
+/// If TLS cannot be set up at all.
+pub fn server_config(cert: Arc<ServingCert>) -> Result<ServerConfig, CertError> {
     let unusable = |error: Error| CertError::Unusable(error.to_string());
     let mut config = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .map_err(unusable)?
         .with_client_cert_verifier(Arc::new(AnyCertificate(provider())))
-        .with_single_cert(certs, key)
-        .map_err(unusable)?;
+        .with_cert_resolver(cert);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
+}
+
+/// The pair, if key and certificate go together.
+fn usable((certs, key): Pair) -> Result<CertifiedKey, CertError> {
+    CertifiedKey::from_der(certs, key, &provider()).map_err(|error| CertError::Unusable(error.to_string()))
 }
 
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), CertError> {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::driver::live::lease::Watchdog;
+use crate::driver::live::session::now;
 use crate::driver::metrics::families::Metric;
 use crate::driver::metrics::registry::Registry;
 
@@ -15,6 +17,8 @@ pub struct Standing {
     pub is_ending: AtomicBool,
     /// Whether the lease was lost.
     pub has_lost_lease: AtomicBool,
+    /// Whether a leader renews its lease.
+    pub watchdog: Arc<Watchdog>,
 }
 
 /// What is checked.
@@ -39,8 +43,8 @@ impl Check {
     fn ask(self, standing: &Standing) -> Result<(), &'static str> {
         let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
         match self {
-            Self::LeaderElection if is(&standing.has_lost_lease) => {
-                Err("failed election to renew leadership on lease")
+            Self::LeaderElection if is(&standing.has_lost_lease) || !standing.watchdog.is_well(now()) => {
+                Err("failed election to renew leadership on lease kube-scheduler")
             }
             Self::Shutdown if is(&standing.is_ending) => Err("process is shutting down"),
             Self::HandlerSync if !is(&standing.has_synced) => Err("handlers are not fully synchronized"),
@@ -144,6 +148,8 @@ impl Health {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::live::lease::{Election, ElectionOptions, LeaseRecord};
+    use std::time::Duration;
 
     fn health(is_elected: bool) -> (Arc<Standing>, Health) {
         let standing = Arc::new(Standing::default());
@@ -188,5 +194,32 @@ mod tests {
         assert_eq!(health.answer("/livez", ""), ok("ok"));
         standing.is_ending.store(true, Ordering::Relaxed);
         assert_eq!(health.answer("/readyz/shutdown", "").map(|(status, _)| status), Some(500));
+    }
+
+    #[test]
+    fn a_leader_that_does_not_renew_its_lease_fails() {
+        let (standing, health) = health(true);
+        let options = ElectionOptions {
+            identity: "a".to_owned(),
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(2),
+        };
+        let mut election = Election::new(options);
+        let record = |holder: &str| LeaseRecord { holder: holder.to_owned(), ..LeaseRecord::default() };
+        let long_ago = crate::api::Time::from_nanos(now().as_nanos() - 36_000_000_000);
+        election.written(record("a"), long_ago);
+        standing.watchdog.saw(&election);
+        let text = "internal server error: failed election to renew leadership on lease kube-scheduler\n";
+        assert_eq!(health.answer("/healthz/leaderElection", ""), Some((500, text.to_owned())));
+        let withheld = "[-]leaderElection failed: reason withheld\nhealthz check failed\n";
+        assert_eq!(health.answer("/healthz", ""), Some((500, withheld.to_owned())));
+        assert_eq!(health.answer("/livez", ""), ok("ok"));
+        election.written(record("a"), now());
+        standing.watchdog.saw(&election);
+        assert_eq!(health.answer("/healthz", ""), ok("ok"));
+        election.written(record("b"), long_ago);
+        standing.watchdog.saw(&election);
+        assert_eq!(health.answer("/healthz", ""), ok("ok"));
     }
 }

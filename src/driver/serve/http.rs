@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -144,9 +144,8 @@ async fn answer(
     request: &Request<Incoming>,
 ) -> Answer {
     let path = request.uri().path();
-    let authorization = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     // The API's verbs for paths are the methods.
-    match guard.judge(certs, authorization, request.method().as_str(), path).await {
+    match guard.judge(certs, request.headers(), request.method().as_str(), path).await {
         Verdict::Allowed => {}
         Verdict::Unauthorized => return refuse(401, "Unauthorized", "Unauthorized", false),
         Verdict::Forbidden { message } => return refuse(403, "Forbidden", &message, true),

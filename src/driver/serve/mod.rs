@@ -4,6 +4,8 @@
 //! interface (`/flagz`, `/statusz`) are not there.
 
 pub mod auth;
+pub mod authorities;
 pub mod certs;
 pub mod health;
 pub mod http;
+pub mod reload;

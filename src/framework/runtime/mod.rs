@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use crate::api::Str;
 
+use super::explained::Explainers;
 use super::meter::{Meter, Metering};
 use super::plugin::Plugin;
 
@@ -24,7 +25,7 @@ pub use filter::{PluginVerdict, PreFilterOutcome};
 pub use placement::{PlacementPluginScores, PlacementScoreOutcome};
 pub use profile::{ProfileError, build_profiles};
 pub use queueing_hints::{QueueingHintFunction, QueueingHintMap};
-pub use registry::{FactoryContext, PluginFactory, Registry, RegistryError};
+pub use registry::{FactoryContext, PluginDefinition, PluginFactory, Registry, RegistryError};
 pub use score::{PluginScores, ScoreOutcome};
 
 /// A plugin at Score with its weight.
@@ -69,6 +70,10 @@ pub struct Framework {
     pub all: Vec<Arc<dyn Plugin>>,
     /// Who measures, if anybody does.
     pub metering: Metering,
+    /// What the plugins were made of.
+    pub registry: Registry,
+    /// Those that explain themselves to people.
+    pub explainers: Explainers,
 }
 
 impl Framework {

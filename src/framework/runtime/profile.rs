@@ -11,6 +11,7 @@ use super::registry::{FactoryContext, Registry, RegistryError};
 use super::{Framework, PluginsByPoint, WeightedPlugin};
 use crate::api::Str;
 use crate::config::{EffectivePlugins, ExpansionError, ExtensionPoint, FeatureGates, Profile};
+use crate::framework::explained::Explainers;
 use crate::framework::plugin::Plugin;
 
 /// Why a profile cannot be built. The texts are kube-scheduler's.
@@ -55,7 +56,7 @@ pub enum ProfileError {
 }
 
 /// Whether the plugin takes part at that point.
-fn extends(plugin: &dyn Plugin, point: ExtensionPoint) -> bool {
+pub(super) fn extends(plugin: &dyn Plugin, point: ExtensionPoint) -> bool {
     match point {
         ExtensionPoint::PreEnqueue => plugin.as_pre_enqueue().is_some(),
         ExtensionPoint::QueueSort => plugin.as_queue_sort().is_some(),
@@ -107,7 +108,9 @@ impl Framework {
         let mut framework = Self {
             profile_name: profile.scheduler_name.clone(),
             percentage_of_nodes_to_score: profile.percentage_of_nodes_to_score,
+            explainers: Explainers::of(&all),
             all,
+            registry: registry.clone(),
             ..Self::default()
         };
         let has_point = |name: &str, point| instances.get(name).map(|plugin| extends(plugin.as_ref(), point));

@@ -226,9 +226,10 @@ fn items(cx: &OverlayCx<'_>) -> Vec<Item> {
         let line = format!("theme {name}");
         item("theme", line.clone(), "", Target::Command(line))
     }));
-    for entry in glossary::ENTRIES {
-        if entry.kind == WordKind::Plugin {
-            let phase = first_phase(entry.word);
+    let view = &cx.view.scheduler;
+    for entry in glossary::entries_of(view) {
+        if matches!(entry.kind, WordKind::Plugin | WordKind::OwnPlugin) {
+            let phase = first_phase(view, entry.word);
             let target = Target::Plugin(Str::from(entry.word), phase);
             items.push(item("plugin", entry.word.to_owned(), "What it says in this attempt", target));
         }

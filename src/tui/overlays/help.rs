@@ -93,8 +93,8 @@ fn words(wanted: &str, width: usize, cx: &OverlayCx<'_>) -> Vec<HelpLine> {
     let found: Vec<(String, String)> = if wanted.is_empty() {
         words::of_subject(&cx.view.scheduler, cx.selected).into_iter().take(N_WORDS).collect()
     } else {
-        let entries = glossary::ENTRIES.iter();
-        let is_like = |entry: &&glossary::Entry| entry.word.to_lowercase().contains(wanted);
+        let entries = glossary::entries_of(&cx.view.scheduler);
+        let is_like = |entry: &glossary::Entry| entry.word.to_lowercase().contains(wanted);
         entries.filter(is_like).map(|entry| (entry.word.to_owned(), entry.body())).collect()
     };
     let mut lines = Vec::new();

@@ -24,6 +24,11 @@ impl Find {
         !self.needle.is_empty()
     }
 
+    /// Whether all that it finds is found by the other, too.
+    pub fn extends(&self, other: &Self) -> bool {
+        other.is_on() && self.needle.starts_with(&other.needle)
+    }
+
     /// Whether one of the texts of a row contains it; true if nothing is looked for.
     pub fn matches<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> bool {
         !self.is_on() || texts.into_iter().any(|text| self.find(text).is_some())
@@ -101,6 +106,18 @@ impl Shown {
         Self::Some(found.map(|(index, _)| index).collect())
     }
 
+    /// The same, where it is known that all of them are among these.
+    pub fn within<'r, R, T: IntoIterator<Item = &'r str>>(
+        known: Option<&Self>,
+        find: &Find,
+        rows: &'r [R],
+        texts: impl Fn(&'r R) -> T,
+    ) -> Self {
+        let Some(Self::Some(known)) = known else { return Self::of(find, rows, texts) };
+        let is_found = |index: &usize| rows.get(*index).is_some_and(|row| find.matches(texts(row)));
+        Self::Some(known.iter().copied().filter(is_found).collect())
+    }
+
     /// How many.
     pub fn len(&self) -> usize {
         match self {
@@ -145,6 +162,17 @@ mod tests {
     #[test]
     fn letters_whose_lower_case_is_longer_do_not_break_the_text() {
         assert_eq!(find("i\u{307}x").find("aİx"), Some((1, 4)));
+    }
+
+    #[test]
+    fn what_more_letters_find_is_looked_for_in_what_fewer_have_found() {
+        let rows = ["a-1", "b-1", "a-2", "A-12"];
+        let fewer = Shown::of(&find("a"), &rows, |row| [*row]);
+        assert!(find("A-1").extends(&find("a")) && !find("b").extends(&find("a")));
+        assert!(!find("a").extends(&Find::default()));
+        let within = Shown::within(Some(&fewer), &find("a-1"), &rows, |row| [*row]);
+        let all = Shown::of(&find("a-1"), &rows, |row| [*row]);
+        assert_eq!(format!("{within:?}"), format!("{all:?}"));
     }
 
     #[test]

@@ -65,6 +65,71 @@ struct Zone {
     sums: [ResourceUse; 3],
 }
 
+/// What rows are made of. Most nodes are the same objects from one view to the next and are not looked at again.
+#[derive(Clone, Debug, Default)]
+struct NodeFacts {
+    /// In the order of the view.
+    nodes: Vec<NodeFact>,
+    /// The numbers of zones, by name.
+    zones: BTreeMap<Str, usize>,
+}
+
+#[derive(Clone, Debug)]
+struct NodeFact {
+    node: Arc<NodeInfo>,
+    zone: usize,
+    name_width: usize,
+    /// What is asked for of what there is: CPU, memory, pods.
+    uses: [(i64, i64); 3],
+    /// In per cent.
+    scarcity: i64,
+}
+
+impl NodeFacts {
+    /// Brings them up to date; the answer is how many nodes had to be looked at.
+    fn update(&mut self, nodes: &[Arc<NodeInfo>]) -> usize {
+        let before = std::mem::take(&mut self.nodes);
+        let mut known = before.into_iter().peekable();
+        let mut n_new = 0;
+        self.nodes.reserve(nodes.len());
+        for (at, node) in nodes.iter().enumerate() {
+            // Where nodes came or went, the others have moved to the side.
+            if known.len() > nodes.len() - at {
+                known.next_if(|fact| !Arc::ptr_eq(&fact.node, node));
+            }
+            let is_here = known.peek().is_some_and(|fact| Arc::ptr_eq(&fact.node, node));
+            let is_known = is_here || known.len() >= nodes.len() - at;
+            let fact = if is_known { known.next().filter(|_| is_here) } else { None };
+            let fact = fact.unwrap_or_else(|| {
+                n_new += 1;
+                self.fact(node)
+            });
+            self.nodes.push(fact);
+        }
+        n_new
+    }
+
+    fn fact(&mut self, node: &Arc<NodeInfo>) -> NodeFact {
+        let zone = node.node().and_then(|node| node.metadata.labels.get(ZONE_LABEL)).cloned();
+        let zone = zone.unwrap_or_else(|| Str::from(""));
+        let n_zones = self.zones.len();
+        let zone = *self.zones.entry(zone).or_insert(n_zones);
+        let (used, there) = (node.requested(), node.allocatable());
+        let n_pods = i64::try_from(node.pods().len()).unwrap_or(i64::MAX);
+        NodeFact {
+            node: Arc::clone(node),
+            zone,
+            name_width: text::width(&text::clean(node.name())),
+            uses: [
+                (used.milli_cpu, there.milli_cpu),
+                (used.memory, there.memory),
+                (n_pods, there.allowed_pod_number),
+            ],
+            scarcity: scarcity(node),
+        }
+    }
+}
+
 /// Rows, made once for a view.
 #[derive(Clone, Debug)]
 struct Model {
@@ -81,6 +146,7 @@ pub struct NodesPane {
     cursor: Cursor<RowKey>,
     area: Rect,
     cache: Option<(Arc<View>, Look, Model)>,
+    facts: NodeFacts,
     /// Where the blocks stand, where they are shown.
     picture: Picture,
     /// What is told above them, made once for a view.
@@ -100,7 +166,9 @@ impl NodesPane {
             .as_ref()
             .is_some_and(|(known, look, _)| Arc::ptr_eq(known, view) && *look == self.look);
         if !is_current {
-            self.cache = Some((Arc::clone(view), self.look.clone(), Model::new(view, &self.look)));
+            self.facts.update(&view.nodes);
+            let model = Model::new(view, &self.facts, &self.look);
+            self.cache = Some((Arc::clone(view), self.look.clone(), model));
         }
         if let Some((view, _, model)) = &self.cache {
             self.cursor.sync(model.rows.len(), |index| model.key(index, view));
@@ -149,40 +217,46 @@ impl NodesPane {
 }
 
 impl Model {
-    fn new(view: &View, look: &Look) -> Self {
-        let mut zones: BTreeMap<Str, Vec<usize>> = BTreeMap::new();
-        let no_zone = Str::from("");
-        for (index, node) in view.nodes.iter().enumerate() {
-            let zone = node.node().and_then(|node| node.metadata.labels.get(ZONE_LABEL)).unwrap_or(&no_zone);
-            if is_shown(node, &look.find) {
-                zones.entry(zone.clone()).or_default().push(index);
+    fn new(view: &View, facts: &NodeFacts, look: &Look) -> Self {
+        let mut zones: Vec<Vec<usize>> = vec![Vec::new(); facts.zones.len()];
+        for (index, fact) in facts.nodes.iter().enumerate() {
+            let is_shown = !look.find.is_on() || is_shown(&fact.node, &look.find);
+            if let Some(zone) = zones.get_mut(fact.zone).filter(|_| is_shown) {
+                zone.push(index);
             }
         }
-        let has_zones = zones.keys().any(|zone| !zone.is_empty());
-        let n_shown = zones.values().map(Vec::len).sum();
-        let mut rows = Vec::new();
+        let names = facts.zones.iter().map(|(zone, at)| (zone, *at));
+        let zones: Vec<(&Str, Vec<usize>)> = names
+            .map(|(name, at)| (name, zones.get_mut(at).map(std::mem::take).unwrap_or_default()))
+            .filter(|(_, nodes)| !nodes.is_empty())
+            .collect();
+        let has_zones = zones.iter().any(|(zone, _)| !zone.is_empty());
+        let n_shown = zones.iter().map(|(_, nodes)| nodes.len()).sum();
+        let mut rows = Vec::with_capacity(n_shown + zones.len());
+        let fact = |index: &usize| facts.nodes.get(*index);
         let sorted = |mut indexes: Vec<usize>| {
             if look.by_scarcity {
-                indexes.sort_by_key(|index| std::cmp::Reverse(scarcity(&view.nodes[*index])));
+                indexes.sort_by_key(|index| std::cmp::Reverse(fact(index).map_or(0, |fact| fact.scarcity)));
             }
             indexes
         };
         if look.is_flat || !has_zones {
-            let mut all: Vec<usize> = zones.into_values().flatten().collect();
+            let mut all: Vec<usize> = zones.into_iter().flat_map(|(_, nodes)| nodes).collect();
             all.sort_unstable();
             rows.extend(sorted(all).into_iter().map(NodeRow::Node));
         } else {
             for (name, indexes) in zones {
-                let is_folded = look.folded.contains(&name) && !look.is_picture;
-                let sums = sums(indexes.iter().map(|index| &view.nodes[*index]));
-                rows.push(NodeRow::Zone(Zone { name, n_nodes: indexes.len(), sums }));
+                let is_folded = look.folded.contains(name) && !look.is_picture;
+                let sums = sums(indexes.iter().filter_map(fact));
+                rows.push(NodeRow::Zone(Zone { name: name.clone(), n_nodes: indexes.len(), sums }));
                 if !is_folded {
                     rows.extend(sorted(indexes).into_iter().map(NodeRow::Node));
                 }
             }
         }
-        let names = view.nodes.iter().map(|node| text::width(&text::clean(node.name())));
-        Self { rows, name_width: names.max().unwrap_or_default(), n_shown }
+        debug_assert_eq!(view.nodes.len(), facts.nodes.len());
+        let name_width = facts.nodes.iter().map(|fact| fact.name_width).max().unwrap_or_default();
+        Self { rows, name_width, n_shown }
     }
 
     fn key(&self, index: usize, view: &View) -> RowKey {
@@ -214,17 +288,10 @@ fn nothing(resource: &'static str) -> ResourceUse {
     ResourceUse { resource: resource.into(), requested: 0, allocatable: 0 }
 }
 
-fn sums<'n>(nodes: impl Iterator<Item = &'n Arc<NodeInfo>>) -> [ResourceUse; 3] {
+fn sums<'n>(nodes: impl Iterator<Item = &'n NodeFact>) -> [ResourceUse; 3] {
     let mut sums = [resources::CPU, resources::MEMORY, resources::PODS].map(nothing);
-    for node in nodes {
-        let (used, there) = (node.requested(), node.allocatable());
-        let n_pods = i64::try_from(node.pods().len()).unwrap_or(i64::MAX);
-        let of_node = [
-            (used.milli_cpu, there.milli_cpu),
-            (used.memory, there.memory),
-            (n_pods, there.allowed_pod_number),
-        ];
-        for (sum, (requested, allocatable)) in sums.iter_mut().zip(of_node) {
+    for fact in nodes {
+        for (sum, (requested, allocatable)) in sums.iter_mut().zip(fact.uses) {
             sum.requested = sum.requested.saturating_add(requested);
             sum.allocatable = sum.allocatable.saturating_add(allocatable);
         }
@@ -626,5 +693,40 @@ impl NodeDrawer<'_> {
             push(text::span(shown, self.style(role)));
         }
         spans(parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::objects::{Node, ObjectMeta};
+
+    fn node(name: &str, zone: &str) -> Arc<NodeInfo> {
+        let labels = [(Str::from(ZONE_LABEL), Str::from(zone))].into_iter().collect();
+        let metadata = ObjectMeta { name: Str::from(name), labels, ..ObjectMeta::default() };
+        Arc::new(NodeInfo::with_node(Arc::new(Node { metadata, ..Node::default() })))
+    }
+
+    #[test]
+    fn only_nodes_that_changed_are_looked_at_again() {
+        let mut nodes: Vec<_> =
+            (0..100).map(|i| node(&format!("n-{i:03}"), &format!("z-{}", i % 3))).collect();
+        let mut facts = NodeFacts::default();
+        assert_eq!(facts.update(&nodes), 100);
+        assert_eq!(facts.update(&nodes), 0);
+        nodes[7] = node("n-007", "z-9");
+        assert_eq!(facts.update(&nodes), 1);
+        nodes.remove(50);
+        assert_eq!(facts.update(&nodes), 0);
+        nodes.insert(20, node("n-019a", "z-1"));
+        assert_eq!(facts.update(&nodes), 1);
+        let names: Vec<_> = facts.nodes.iter().map(|fact| fact.node.name().clone()).collect();
+        let wanted: Vec<_> = nodes.iter().map(|node| node.name().clone()).collect();
+        assert_eq!(names, wanted);
+        assert_eq!(facts.nodes[7].zone, facts.zones["z-9"]);
+        // A cluster that is another one altogether.
+        nodes.reverse();
+        facts.update(&nodes);
+        assert!(facts.nodes.iter().zip(&nodes).all(|(fact, node)| Arc::ptr_eq(&fact.node, node)));
     }
 }

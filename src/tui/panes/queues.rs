@@ -56,8 +56,10 @@ pub struct QueuesPane {
     /// The part of each section that is visible.
     windows: [Cursor<NamespacedName>; N_SECTIONS],
     layout: Layout,
-    /// The pod that was selected last and is in no section any more.
-    lost: Option<NamespacedName>,
+    /// The selected pod as it was when it was looked at last.
+    last: Option<Arc<Pod>>,
+    /// The pod that each section's window follows.
+    firsts: [Option<Arc<Pod>>; N_SECTIONS],
     /// The rows that were made last, and from what.
     known: RefCell<Option<Known>>,
 }
@@ -96,22 +98,38 @@ impl<'v> Rows<'v> {
         if let Some(known) = known.borrow().as_ref().filter(is_current) {
             return Self { view, shown: Arc::clone(&known.shown) };
         }
-        let shown = Arc::new(Self::shown(view, has_pane, find));
+        let shown = match known.borrow().as_ref() {
+            // While somebody types, only rows that were found by less are looked at.
+            Some(known)
+                if Arc::ptr_eq(&known.view, view)
+                    && known.has_pane == has_pane
+                    && find.extends(&known.find) =>
+            {
+                Self::shown(view, has_pane, find, Some(&known.shown))
+            }
+            _ => Self::shown(view, has_pane, find, None),
+        };
+        let shown = Arc::new(shown);
         let made = Known { view: Arc::clone(view), find: find.clone(), has_pane, shown: Arc::clone(&shown) };
         known.replace(Some(made));
         Self { view, shown }
     }
 
-    fn shown(view: &View, has_pane: bool, find: &Find) -> [Shown; N_SECTIONS] {
-        fn texts(row: &QueueRow) -> Vec<&str> {
-            let mut texts = pod_texts(&row.pod).to_vec();
-            texts.extend(row.unschedulable_plugins.iter().chain(&row.gated_by).map(AsRef::as_ref));
-            texts
+    fn shown(
+        view: &View,
+        has_pane: bool,
+        find: &Find,
+        within: Option<&[Shown; N_SECTIONS]>,
+    ) -> [Shown; N_SECTIONS] {
+        fn texts(row: &QueueRow) -> impl Iterator<Item = &str> {
+            let plugins = row.unschedulable_plugins.iter().chain(&row.gated_by).map(AsRef::as_ref);
+            pod_texts(&row.pod).into_iter().chain(plugins)
         }
         let waiting = if has_pane { &[][..] } else { &view.waiting };
         let binding = if has_pane { &[][..] } else { &view.binding };
         let waiting = Shown::of(find, waiting, |row| pod_texts(&row.pod));
         let binding = Shown::of(find, binding, |row| pod_texts(&row.pod));
+        let of = |section: Section| within.map(|within| &within[section as usize]);
         let n_waiting = view.waiting.len();
         let in_flight = match (waiting, binding) {
             (Shown::All(a), Shown::All(b)) => Shown::All(a + b),
@@ -123,9 +141,9 @@ impl<'v> Rows<'v> {
             ),
         };
         [
-            Shown::of(find, &view.active_q, texts),
-            Shown::of(find, &view.backoff_q, texts),
-            Shown::of(find, &view.unschedulable_pods, texts),
+            Shown::within(of(Section::Active), find, &view.active_q, texts),
+            Shown::within(of(Section::Backoff), find, &view.backoff_q, texts),
+            Shown::within(of(Section::Unschedulable), find, &view.unschedulable_pods, texts),
             in_flight,
         ]
     }
@@ -182,15 +200,41 @@ impl<'v> Rows<'v> {
 
     /// The place of a pod in a section.
     fn find_in(&self, section: Section, key: &NamespacedName) -> Option<usize> {
+        let order = |row: &QueueRow| {
+            let metadata = &row.pod.metadata;
+            (&*metadata.namespace, &*metadata.name).cmp(&(&*key.namespace, &*key.name))
+        };
+        if let (Section::Unschedulable, Shown::All(_)) = (section, &self.shown[section as usize]) {
+            // They stand by their names, and there can be very many.
+            return self.view.unschedulable_pods.binary_search_by(order).ok();
+        }
         (0..self.len(section)).find(|local| {
             let metadata = self.pod(section, *local).map(|pod| &pod.metadata);
             metadata.is_some_and(|metadata| metadata.name == key.name && metadata.namespace == key.namespace)
         })
     }
 
-    /// The place of a pod in all sections laid end to end.
-    fn find(&self, key: &NamespacedName) -> Option<usize> {
-        Section::ALL.into_iter().find_map(|section| Some(self.start(section) + self.find_in(section, key)?))
+    /// The same for a pod of which an object is at hand: looking at no other is faster than comparing names.
+    fn find_object_in(&self, section: Section, pod: &Arc<Pod>) -> Option<usize> {
+        (0..self.len(section)).find(|local| self.pod(section, *local).is_some_and(|it| Arc::ptr_eq(it, pod)))
+    }
+
+    /// The place of a pod in all sections laid end to end. `last` is the object that it was.
+    fn find(&self, key: &NamespacedName, last: Option<&Arc<Pod>>) -> Option<usize> {
+        const LONG_LAST: [Section; N_SECTIONS] =
+            [Section::Unschedulable, Section::InFlight, Section::Backoff, Section::Active];
+        let at = |section, local| Some(self.start(section) + local);
+        if let Some(pod) = last {
+            let find = |section| at(section, self.find_object_in(section, pod)?);
+            if let Some(found) = [Section::Active, Section::Backoff].into_iter().find_map(find) {
+                return Some(found);
+            }
+            // A pod is in one place alone.
+            if self.view.in_flight.iter().any(|it| Arc::ptr_eq(it, pod)) {
+                return at(Section::InFlight, self.find_in(Section::InFlight, key)?);
+            }
+        }
+        LONG_LAST.into_iter().find_map(|section| at(section, self.find_in(section, key)?))
     }
 
     fn key_at(&self, index: usize) -> NamespacedName {
@@ -221,11 +265,10 @@ impl QueuesPane {
     }
 
     fn sync(&mut self, rows: &Rows<'_>) {
-        let before = self.cursor.key().cloned();
-        self.cursor.sync_by(rows.total(), |index| rows.key_at(index), |key| rows.find(key));
-        if self.cursor.key() != before.as_ref() {
-            self.lost = before;
-        }
+        let last = self.last.take();
+        self.cursor.sync_by(rows.total(), |index| rows.key_at(index), |key| rows.find(key, last.as_ref()));
+        let at = self.cursor.index().and_then(|index| rows.locate(index));
+        self.last = at.and_then(|(section, local)| rows.pod(section, local)).map(Arc::clone);
     }
 
     /// The first row of the next section that has one, or of the one before.
@@ -358,7 +401,11 @@ impl Pane for QueuesPane {
         let Some(pod) = subject.pod() else { return false };
         let rows = Rows::new(cx, &self.find, &self.known);
         self.sync(&rows);
-        self.cursor.select_key(pod, |index| rows.key_at(index))
+        let found = rows.find(pod, None);
+        if let Some(index) = found {
+            self.cursor.select(index, |index| rows.key_at(index));
+        }
+        found.is_some()
     }
 
     fn selected(&self, _cx: &Cx<'_>) -> Option<Subject> {
@@ -382,16 +429,16 @@ impl QueuesPane {
             return;
         }
         let window = &mut self.windows[section as usize];
-        // What is in no section need not be looked for in this one.
-        let lost = self.lost.as_ref();
-        let find = |key: &NamespacedName| {
-            if lost == Some(key) { None } else { rows.find_in(section, key) }
-        };
+        // What scrolls by itself follows an object as long as that is the same; names of very many are not compared.
+        let first = self.firsts[section as usize].take();
+        let find = |_: &NamespacedName| first.as_ref().and_then(|pod| rows.find_object_in(section, pod));
         window.sync_by(n_rows, |local| rows.key(section, local), find);
         if let Some(local) = selected {
             window.set_height(usize::from(area.height));
             window.select(local, |local| rows.key(section, local));
         }
+        self.firsts[section as usize] =
+            window.index().and_then(|local| rows.pod(section, local)).map(Arc::clone);
         let columns = columns(section, area.width);
         let table = Table::new(&columns).without_header().with_selection(selected.is_some());
         let drawer = RowDrawer { find: &self.find, width: usize::from(area.width), columns: &columns, cx };

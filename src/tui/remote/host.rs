@@ -296,7 +296,10 @@ impl<'a> Console<'a> {
         mut lines: BufReader<OwnedReadHalf>,
         mut writer: OwnedWriteHalf,
     ) -> io::Result<()> {
-        let mut views = self.session.lock().unwrap_or_else(PoisonError::into_inner).watch();
+        let (mut views, mut works) = {
+            let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+            (session.watch(), session.watch_work())
+        };
         // Views are made only while somebody looks.
         let look = SessionCommand::Live(LiveCommand::Look);
         self.session.lock().unwrap_or_else(PoisonError::into_inner).send(look);
@@ -344,6 +347,10 @@ impl<'a> Console<'a> {
                     }
                     let view = Arc::clone(&views.borrow_and_update());
                     self.shell.on_view(view);
+                    self.is_dirty = true;
+                }
+                Ok(()) = works.changed() => {
+                    self.shell.set_work(works.borrow_and_update().clone());
                     self.is_dirty = true;
                 }
                 () = until(deadline) => self.is_dirty = true,

@@ -155,6 +155,7 @@ impl Shell {
             contexts: &contexts,
             pending: &self.keys.pending,
             notice: self.notice.as_ref().map(|notice| (notice.level, notice.text.as_str())),
+            work: self.work.as_ref(),
         };
         chrome::footer(area, buf, &footer, &self.chrome_cx());
     }

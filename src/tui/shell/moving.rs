@@ -274,10 +274,13 @@ impl Shell {
     /// Says what a word means; of the selected thing, if none is named.
     pub(super) fn explain(&mut self, word: Option<String>) {
         let (title, body) = match word {
-            Some(word) => match glossary::entry(&word) {
+            Some(word) => match glossary::entry_of(&self.world.view.scheduler, &word) {
                 Some(entry) => (format!("{}: {}", entry.word, entry.kind.as_str()), entry.body()),
                 None => {
-                    let hint = nearest(&word, glossary::ENTRIES.iter().map(|entry| entry.word));
+                    let hint = nearest(
+                        &word,
+                        glossary::entries_of(&self.world.view.scheduler).map(|entry| entry.word),
+                    );
                     let text = format!("{word:?} is not explained here{hint}");
                     self.notify(NoticeLevel::Warning, text);
                     return;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::api::{NamespacedName, Str};
-use crate::driver::session::{Notice, Speed};
+use crate::driver::session::{Notice, RunState, Speed};
 use crate::scheduler::view::View;
 use crate::tui::keymap::{key, load};
 
@@ -385,4 +385,29 @@ fn help_stays_in_the_footer_however_little_room_there_is() {
         let screen = console.screen(width, 12);
         assert!(screen.lines().last().unwrap().contains("? help"), "{width}: {screen}");
     }
+}
+
+#[test]
+fn long_work_is_shown_with_the_key_that_calls_it_off() {
+    use crate::driver::work::WorkView;
+    let mut console = Console::new();
+    console.shell.notify(NoticeLevel::Info, "an older sentence".to_owned());
+    let work = WorkView { number: 7, what: "going to 62 %".into(), done: 3, total: 10 };
+    console.shell.set_work(Some(work.clone()));
+    for width in [80, 120] {
+        let screen = console.screen(width, 24);
+        let footer = screen.lines().last().unwrap();
+        assert!(
+            footer.contains("going to 62 %  ━━━───────") && footer.contains("30 %  esc stops it"),
+            "{footer}"
+        );
+        assert!(footer.contains("? help"), "{footer}");
+    }
+    console.press("5 esc");
+    assert_eq!(console.effects, [Effect::Session(SessionCommand::CallOff(7))]);
+    // Of how much is not always known.
+    console.shell.set_work(Some(WorkView { total: 0, done: 1200, ..work }));
+    assert!(console.screen(80, 24).contains("1200 steps  esc stops it"));
+    console.shell.set_work(None);
+    assert!(console.screen(80, 24).contains("an older sentence"));
 }

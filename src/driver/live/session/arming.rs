@@ -1,5 +1,6 @@
 //! Arming and disarming, confirmations, and what the election comes to.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{self, UnboundedReceiver};
@@ -125,7 +126,7 @@ impl Live {
         self.say(NoticeLevel::Info, format!("waiting for the lease {}/{}", lease.namespace, lease.name));
         let (told, elections) = mpsc::unbounded_channel();
         self.elections = Some(elections);
-        let election = elect(self.client.clone(), lease, options, told);
+        let election = elect(self.client.clone(), lease, options, told, Arc::clone(&self.watchdog));
         self.election_task = Some(self.runtime.spawn(election));
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use crate::api::{Kind, NamespacedName, Time};
+use crate::api::{NamespacedName, Time};
 
 /// How many deeds are kept.
 const CAPACITY: usize = 1_000;
@@ -15,8 +15,8 @@ pub struct Deed {
     pub at: Time,
     /// Which controller.
     pub controller: &'static str,
-    /// The kind of object that it is about.
-    pub kind: Kind,
+    /// The kind of object that it is about, as manifests spell it.
+    pub kind: &'static str,
     /// The object.
     pub object: NamespacedName,
     /// Whether it went wrong.
@@ -36,7 +36,7 @@ impl fmt::Display for Deed {
 
 /// Reason, sentence and gravity of a deed.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(in crate::driver::sandbox) struct Said {
     is_warning: bool,
     is_progress: bool,
     /// Whether it is worth telling although it was the last thing told of the object.
@@ -47,22 +47,22 @@ pub(super) struct Said {
 
 impl Said {
     /// Something is as it was wanted.
-    pub(super) fn done(reason: &'static str, note: impl Into<String>) -> Self {
+    pub(in crate::driver::sandbox) fn done(reason: &'static str, note: impl Into<String>) -> Self {
         Self { is_warning: false, is_progress: true, is_news: true, reason, note: note.into() }
     }
 
     /// Something has begun, or waits.
-    pub(super) fn begun(reason: &'static str, note: impl Into<String>) -> Self {
+    pub(in crate::driver::sandbox) fn begun(reason: &'static str, note: impl Into<String>) -> Self {
         Self { is_progress: false, is_news: false, ..Self::done(reason, note) }
     }
 
     /// Something is wrong.
-    pub(super) fn failed(reason: &'static str, note: impl Into<String>) -> Self {
+    pub(in crate::driver::sandbox) fn failed(reason: &'static str, note: impl Into<String>) -> Self {
         Self { is_warning: true, ..Self::begun(reason, note) }
     }
 
     /// The same, worth telling every time.
-    pub(super) fn again(self) -> Self {
+    pub(in crate::driver::sandbox) fn again(self) -> Self {
         Self { is_news: true, ..self }
     }
 }
@@ -97,11 +97,11 @@ impl Journal {
         self.n_progress
     }
 
-    pub(super) fn add(
+    pub(in crate::driver::sandbox) fn add(
         &mut self,
         at: Time,
         controller: &'static str,
-        kind: Kind,
+        kind: &'static str,
         object: &NamespacedName,
         said: Said,
     ) {

@@ -7,6 +7,8 @@
 //! - [`resource_claims`]: devices are given back when the pods are gone that they were reserved for.
 //! - [`device_drivers`]: slices of devices for the nodes, from a small file.
 //!
+//! A cluster that lives has a [`World`] beside them.
+//!
 //! All but the making of volumes is done at once, at the moment of the change that calls for it. A controller looks at
 //! one object at a time and can look as often as it likes: where nothing is to be done, nothing is written. What was
 //! done is kept as [`Deed`]s.
@@ -21,10 +23,14 @@ pub mod volumes;
 
 use std::collections::BTreeSet;
 
+use crate::api::workloads::Living;
 use crate::api::{Kind, NamespacedName, Object, Rng, Str, Time, Uid};
+use crate::scheduler::Scheduler;
 
 use super::api::{SandboxApi, WatchEvent};
+use super::world::{World, WorldOrder, WorldSettings, WorldView};
 use device_drivers::DeviceDrivers;
+pub(super) use journal::Said;
 pub use journal::{Deed, Journal};
 use provisioner::Provisioner;
 
@@ -62,6 +68,11 @@ pub struct Controllers {
     provisioner: Provisioner,
     drivers: DeviceDrivers,
     journal: Journal,
+    /// Present where the cluster lives.
+    world: Option<Box<World>>,
+    /// What is to live from the start on.
+    living: Vec<Living>,
+    seed: u64,
 }
 
 impl Controllers {
@@ -74,6 +85,9 @@ impl Controllers {
             provisioner: Provisioner::new(Rng::new(seed)),
             drivers: DeviceDrivers::default(),
             journal: Journal::default(),
+            world: None,
+            living: Vec::new(),
+            seed,
         }
     }
 
@@ -82,6 +96,79 @@ impl Controllers {
     pub fn with_drivers(mut self, drivers: DeviceDrivers) -> Self {
         self.drivers = drivers;
         self
+    }
+
+    /// The same in a cluster that lives, with these workloads and node groups.
+    #[must_use]
+    pub fn with_world(mut self, settings: WorldSettings, living: Vec<Living>) -> Self {
+        self.world = Some(Box::new(World::new(self.seed, settings)));
+        self.living = living;
+        self
+    }
+
+    /// The living part, if there is one.
+    pub fn world(&self) -> Option<&World> {
+        self.world.as_deref()
+    }
+
+    /// What there is to see of it.
+    pub fn world_view(&self, api: &SandboxApi) -> Option<WorldView> {
+        self.world.as_ref().map(|world| world.view(api))
+    }
+
+    /// Tells the living part something. Without one it begins to live, if that is what it is told.
+    ///
+    /// # Errors
+    /// One sentence that says what is wrong.
+    pub(super) fn order(
+        &mut self,
+        api: &mut SandboxApi,
+        now: Time,
+        order: &WorldOrder,
+    ) -> Result<String, String> {
+        if self.world.is_none() {
+            let parts = match order {
+                WorldOrder::Start(parts) => parts.as_str(),
+                WorldOrder::Switch { part, is_on: true } => part.as_str(),
+                _ => return Err("nothing lives in this sandbox; `:world on` starts it".to_owned()),
+            };
+            let settings = WorldSettings::default().with_parts(parts)?;
+            self.begin_to_live(api, now, settings);
+        }
+        let Self { world, journal, .. } = self;
+        world.as_mut().map_or_else(|| Ok(String::new()), |world| world.order(api, now, journal, order))
+    }
+
+    fn begin_to_live(&mut self, api: &mut SandboxApi, now: Time, settings: WorldSettings) {
+        let mut world = Box::new(World::new(self.seed, settings));
+        world.start(api, now, &mut self.journal, std::mem::take(&mut self.living));
+        self.world = Some(world);
+    }
+
+    /// Adds or changes workloads and node groups; with the first of them the cluster begins to live.
+    pub(super) fn apply_living(
+        &mut self,
+        api: &mut SandboxApi,
+        now: Time,
+        living: Vec<Living>,
+    ) -> Vec<String> {
+        if self.world.is_none() {
+            self.begin_to_live(api, now, WorldSettings::default());
+        }
+        let Self { world, journal, .. } = self;
+        world.as_mut().map(|world| world.apply(api, now, journal, living)).unwrap_or_default()
+    }
+
+    /// Whether the autoscaler wants to ask the scheduler.
+    pub(super) fn wants_scan(&self) -> bool {
+        self.world.as_ref().is_some_and(|world| world.wants_scan())
+    }
+
+    /// Lets the autoscaler ask the scheduler.
+    pub(super) fn scan(&mut self, scheduler: &Scheduler, api: &mut SandboxApi, now: Time) {
+        if let Some(world) = &mut self.world {
+            world.scan(scheduler, api, now, &mut self.journal);
+        }
     }
 
     /// What has been done, the newest last.
@@ -93,13 +180,23 @@ impl Controllers {
     pub fn start(&mut self, api: &mut SandboxApi, now: Time) {
         api.set_has_controllers();
         for object in api.objects().iter() {
-            self.observe(&WatchEvent::Added(object));
+            self.observe_object(&WatchEvent::Added(object));
+        }
+        if let Some(world) = &mut self.world {
+            world.start(api, now, &mut self.journal, std::mem::take(&mut self.living));
         }
         self.work(api, now);
     }
 
     /// A change was reported.
     pub fn observe(&mut self, event: &WatchEvent) {
+        if let Some(world) = &mut self.world {
+            world.observe(event);
+        }
+        self.observe_object(event);
+    }
+
+    fn observe_object(&mut self, event: &WatchEvent) {
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified { new: object, .. } => self.changed(object),
             WatchEvent::Deleted(object) => self.gone(object),
@@ -190,22 +287,29 @@ impl Controllers {
                 Item::Orphans { namespace, owner } => pod_claims::collect_orphans(cx, &namespace, &owner),
             }
         }
+        if let Some(world) = &mut self.world {
+            world.work(api, now, &mut self.journal);
+        }
     }
 
     /// When a controller does something by itself next, and what.
     pub fn next_timeout(&self) -> Option<(Time, Str)> {
-        self.provisioner.next_timeout()
+        let world = self.world.as_ref().and_then(|world| world.next_timeout());
+        [self.provisioner.next_timeout(), world].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// Whether something is on its way that is likely to get somewhere.
     pub(super) fn is_moving(&self) -> bool {
-        self.provisioner.is_moving()
+        self.provisioner.is_moving() || self.world.as_ref().is_some_and(|world| world.is_moving())
     }
 
     /// Time has gone on.
     pub fn advance(&mut self, api: &mut SandboxApi, now: Time) {
         let Self { due, journal, .. } = self;
         self.provisioner.advance(&mut Cx { api, now, journal, due });
+        if let Some(world) = &mut self.world {
+            world.advance(api, now, &mut self.journal);
+        }
     }
 }
 
@@ -221,6 +325,6 @@ fn in_namespace<'a, T>(
 impl Cx<'_> {
     /// Writes down what was done, or could not be.
     fn tell(&mut self, controller: &'static str, kind: Kind, key: &NamespacedName, said: journal::Said) {
-        self.journal.add(self.now, controller, kind, key, said);
+        self.journal.add(self.now, controller, kind.as_str(), key, said);
     }
 }

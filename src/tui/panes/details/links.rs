@@ -100,8 +100,8 @@ fn target(word: &str, before: &str, view: &View) -> Option<Subject> {
         let filter = trace.filter.as_ref().is_some_and(|filter| filter.plugins.contains(&word));
         filter || trace.pre_filter.iter().flatten().any(|verdict| verdict.plugin == word)
     };
-    let is_known = is_plugin(word) || view.cycle.as_ref().is_some_and(|trace| asked(trace));
-    is_known.then(|| Subject::Plugin { plugin: Str::from(word), phase: first_phase(word) })
+    let is_known = is_plugin(view, word) || view.cycle.as_ref().is_some_and(|trace| asked(trace));
+    is_known.then(|| Subject::Plugin { plugin: Str::from(word), phase: first_phase(view, word) })
 }
 
 /// Whether the two can be namespace and name: neither a fraction nor a label's prefix, which has dots.

@@ -7,6 +7,7 @@ use super::now;
 use super::page::Page;
 use crate::api::Duration;
 use crate::api::time::human_duration;
+use crate::driver::live::NOT_KEPT;
 use crate::explain;
 use crate::framework::{NodeInfo, PodInfo};
 use crate::scheduler::view::{ObjectEvent, View};
@@ -110,8 +111,12 @@ pub(super) fn yaml(subject: &Subject, cx: &Cx<'_>) -> Page {
     let pod = subject.pod().and_then(|key| explain::place_of(view, key));
     let node = subject.node().and_then(|name| find_node(view, name)).and_then(NodeInfo::node);
     let written = match (pod, node) {
-        (Some(place), _) => Some(write(place.pod().as_ref(), "Pod")),
-        (None, Some(node)) => Some(write(node.as_ref(), "Node")),
+        (Some(place), _) => {
+            let is_cut = cx.view.live.is_some() && place.pod().is_assigned();
+            let not_kept = if is_cut { NOT_KEPT } else { &[] };
+            Some(write(place.pod().as_ref(), "Pod", not_kept))
+        }
+        (None, Some(node)) => Some(write(node.as_ref(), "Node", &[])),
         (None, None) => None,
     };
     match written {
@@ -122,10 +127,13 @@ pub(super) fn yaml(subject: &Subject, cx: &Cx<'_>) -> Page {
     page
 }
 
-fn write(object: &impl Serialize, kind: &str) -> Result<String, String> {
+fn write(object: &impl Serialize, kind: &str, remarks: &[&str]) -> Result<String, String> {
     match serde_saphyr::to_string(object) {
         Ok(text) => {
-            Ok(format!("# the fields that the scheduler reads\napiVersion: v1\nkind: {kind}\n{text}"))
+            let remarks: String = remarks.iter().map(|remark| format!("# {remark}\n")).collect();
+            Ok(format!(
+                "# the fields that the scheduler reads\n{remarks}apiVersion: v1\nkind: {kind}\n{text}"
+            ))
         }
         Err(error) => Err(format!("The object cannot be written as YAML: {error}")),
     }

@@ -1,12 +1,13 @@
 //! What an attempt comes to as a whole, counted once for an attempt and not for each frame.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::classes::Classes;
 use super::query::points;
 use crate::api::Str;
 use crate::explain;
+use crate::framework::NodeInfo;
 use crate::scheduler::trace::{CycleTrace, ScoreTrace};
 use crate::tui::panes::CellKind;
 use crate::tui::widgets::text;
@@ -37,7 +38,8 @@ struct OfKind {
 }
 
 impl Facts {
-    pub(super) fn new(trace: &CycleTrace) -> Self {
+    /// What is the same as in the attempt before need not be counted again.
+    pub(super) fn new(trace: &CycleTrace, before: Option<(&CycleTrace, &Self)>) -> Self {
         let mut rejections: Vec<(&'static str, usize)> = trace
             .filter
             .iter()
@@ -50,6 +52,12 @@ impl Facts {
             best: trace.score.as_ref().and_then(|score| score.scores.totals.iter().copied().max()),
             rejections,
             margins: explain::margins(trace),
+            of_kind: [CellKind::Filter, CellKind::Score].map(|kind| OfKind {
+                width: before
+                    .and_then(|before| known_width(trace, before, kind))
+                    .map_or_else(OnceLock::new, OnceLock::from),
+                ..OfKind::default()
+            }),
             ..Self::default()
         }
     }
@@ -83,6 +91,23 @@ impl Facts {
             nodes.map(|(index, name)| (name.clone(), index)).collect()
         })
     }
+}
+
+/// The width of the names, where they are those of the attempt before.
+fn known_width(trace: &CycleTrace, (before, facts): (&CycleTrace, &Facts), kind: CellKind) -> Option<usize> {
+    let width = facts.of_kind[kind as usize].width.get().copied()?;
+    let is_same = match kind {
+        CellKind::Filter => {
+            let (new, old) = (trace.nodes(), before.nodes());
+            let same = |(a, b): (&Arc<NodeInfo>, &Arc<NodeInfo>)| Arc::ptr_eq(a, b) || a.name() == b.name();
+            new.len() == old.len() && new.iter().zip(old).all(same)
+        }
+        CellKind::Score => {
+            let (new, old) = (&trace.score.as_ref()?.nodes, &before.score.as_ref()?.nodes);
+            new.len() == old.len() && new.iter().zip(old).all(|(a, b)| Str::ptr_eq(a, b) || a == b)
+        }
+    };
+    is_same.then_some(width)
 }
 
 fn widest<'n>(names: impl Iterator<Item = &'n Str>) -> usize {

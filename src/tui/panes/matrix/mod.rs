@@ -137,7 +137,8 @@ impl MatrixPane {
         let known = self.cache.as_ref().filter(|cache| Arc::ptr_eq(&cache.trace, trace));
         if known.is_none_or(|cache| cache.look != look) {
             let facts = known.map(|cache| Arc::clone(&cache.facts));
-            let facts = facts.unwrap_or_else(|| Arc::new(Facts::new(trace)));
+            let before = self.cache.as_ref().map(|cache| (&*cache.trace, &*cache.facts));
+            let facts = facts.unwrap_or_else(|| Arc::new(Facts::new(trace, before)));
             let model = Model::new(trace, &look, &facts);
             self.cache = Some(Cache { trace: Arc::clone(trace), look, facts, model });
         }
@@ -250,7 +251,7 @@ impl MatrixPane {
         if !classes.can_fold(index) {
             return;
         }
-        let class = classes.name_of(index).to_owned();
+        let class = classes.name_of(index, &cache.trace, cache.look.kind);
         if !self.turned.remove(&class) {
             self.turned.insert(class.clone());
         }

@@ -194,7 +194,7 @@ impl Model {
         match self.rows.get(index) {
             Some(MatrixRow::Node(node)) => RowKey::Node(node_name(trace, kind, *node)),
             Some(MatrixRow::Class { index, .. }) => {
-                RowKey::Class(facts.classes(trace, kind).name_of(*index).to_owned())
+                RowKey::Class(facts.classes(trace, kind).name_of(*index, trace, kind))
             }
             None => RowKey::Node(Str::from("")),
         }
@@ -248,36 +248,41 @@ pub(super) fn node_name(trace: &CycleTrace, kind: CellKind, index: usize) -> Str
 
 fn rows(shown: Vec<usize>, trace: &CycleTrace, look: &Look, facts: &Facts) -> Vec<MatrixRow> {
     if look.folds || !look.turned.is_empty() {
-        folded(&shown, facts.classes(trace, look.kind), look)
+        folded(&shown, trace, facts.classes(trace, look.kind), look)
     } else {
         shown.into_iter().map(MatrixRow::Node).collect()
     }
 }
 
 /// The rows with classes folded, each where its first node stands.
-fn folded(shown: &[usize], classes: &Classes, look: &Look) -> Vec<MatrixRow> {
-    let mut members: Vec<Vec<usize>> = vec![Vec::new(); classes.len()];
+fn folded(shown: &[usize], trace: &CycleTrace, classes: &Classes, look: &Look) -> Vec<MatrixRow> {
+    // Counted first: a vector for each class would be one for each node where no two fared the same.
+    let mut n_shown = vec![0_usize; classes.len()];
     for index in shown {
-        if let Some(members) = members.get_mut(classes.of(*index)) {
-            members.push(*index);
+        if let Some(n) = n_shown.get_mut(classes.of(*index)) {
+            *n += 1;
         }
     }
+    let mut is_begun = vec![false; classes.len()];
+    let is_turned = |class: usize| look.turned.contains(&classes.name(class, trace, look.kind));
     let is_turned: Vec<bool> =
-        (0..classes.len()).map(|class| look.turned.contains(classes.name(class))).collect();
+        if look.turned.is_empty() { Vec::new() } else { (0..classes.len()).map(is_turned).collect() };
     let mut rows = Vec::new();
     for index in shown {
         let class = classes.of(*index);
-        let all = members.get(class).map_or(&[][..], Vec::as_slice);
+        let n = n_shown.get(class).copied().unwrap_or_default();
         let is_turned = is_turned.get(class) == Some(&true);
-        let folds = look.folds && !classes.stays_unfolded(class, all.len());
-        if all.len() < N_FOLDED_FROM || !folds && !is_turned {
+        let folds = look.folds && !classes.stays_unfolded(class, n);
+        if n < N_FOLDED_FROM || !folds && !is_turned {
             rows.push(MatrixRow::Node(*index));
-        } else if all.first() == Some(index) {
+        } else if let Some(is_begun) = is_begun.get_mut(class).filter(|is_begun| !**is_begun) {
+            *is_begun = true;
             let is_open = folds && is_turned;
             rows.push(MatrixRow::Node(*index));
-            rows.push(MatrixRow::Class { index: *index, n: all.len() - 1, is_open });
+            rows.push(MatrixRow::Class { index: *index, n: n - 1, is_open });
             if is_open {
-                rows.extend(all.iter().skip(1).map(|index| MatrixRow::Node(*index)));
+                let others = shown.iter().filter(|other| classes.of(**other) == class).skip(1);
+                rows.extend(others.map(|index| MatrixRow::Node(*index)));
             }
         }
     }

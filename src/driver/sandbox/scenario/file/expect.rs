@@ -47,8 +47,9 @@ fn of_pod(table: &Table<'_>, pod: &Field<'_>) -> Option<Expect> {
     match (is.len(), is.pop()) {
         (1, Some(is)) => Some(Expect::Pod { pod: name, is }),
         _ => {
-            table
-                .wrong("say one of placed: true, node, zone, nodeLabel, pending: REASON (or true), gone: true");
+            table.wrong(
+                "say one of placed: true, node, zone, nodeLabel, pending: REASON (or true), gone: true",
+            );
             None
         }
     }

@@ -1,0 +1,179 @@
+//! What is particular to pods in requests of clients: which updates are allowed, and evictions.
+//!
+//! Follows `ValidatePodUpdate` of `pkg/apis/core/validation` and `pkg/registry/core/pod/storage/eviction.go`.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Deletion, Refusal, check_deletion};
+use crate::api::objects::{Pod, PodDisruptionBudget};
+use crate::api::{Kind, NamespacedName, Selector, Time};
+use crate::driver::sandbox::api::SandboxApi;
+use crate::driver::sandbox::resources::ResourceId;
+
+/// What the server fills in where a client leaves it out.
+const FILLED_IN: [&str; 12] = [
+    "priority",
+    "priorityClassName",
+    "preemptionPolicy",
+    "schedulerName",
+    "terminationGracePeriodSeconds",
+    "restartPolicy",
+    "dnsPolicy",
+    "enableServiceLinks",
+    "securityContext",
+    "serviceAccountName",
+    "serviceAccount",
+    "nodeName",
+];
+
+const MAY_CHANGE: &str = "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,\
+                          `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only \
+                          additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set \
+                          to 1 if it was previously negative)";
+
+/// Whether a new pod has what every pod must have.
+pub(super) fn check_new(resource: ResourceId, key: &NamespacedName, document: &Value) -> Result<(), Refusal> {
+    let containers = document.pointer("/spec/containers").and_then(Value::as_array);
+    let Some(containers) = containers.filter(|containers| !containers.is_empty()) else {
+        return Err(Refusal::invalid(resource, &key.name, "spec.containers", "Required value"));
+    };
+    for (n, container) in containers.iter().enumerate() {
+        for field in ["name", "image"] {
+            if container.get(field).and_then(Value::as_str).is_none_or(str::is_empty) {
+                let field = format!("spec.containers[{n}].{field}");
+                return Err(Refusal::invalid(resource, &key.name, &field, "Required value"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a pod may be changed in that way. What the server filled in is filled in again.
+pub(super) fn check_update(
+    resource: ResourceId,
+    key: &NamespacedName,
+    old: &Value,
+    new: &mut Value,
+) -> Result<(), Refusal> {
+    let Some(old_spec) = old.get("spec").and_then(Value::as_object) else { return Ok(()) };
+    let Some(new_spec) = new.get_mut("spec").and_then(Value::as_object_mut) else {
+        return Err(Refusal::invalid(resource, &key.name, "spec", MAY_CHANGE));
+    };
+    for field in FILLED_IN {
+        if let Some(value) = old_spec.get(field)
+            && !new_spec.contains_key(field)
+        {
+            new_spec.insert(field.to_owned(), value.clone());
+        }
+    }
+    let gates = |spec: &serde_json::Map<String, Value>| {
+        spec.get("schedulingGates").and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    let (old_gates, new_gates) = (gates(old_spec), gates(new_spec));
+    if let Some(added) = new_gates.iter().find(|gate| !old_gates.contains(gate)) {
+        let name = added.get("name").and_then(Value::as_str).unwrap_or_default();
+        let reason = format!("Forbidden: only deletion is allowed, but found new scheduling gate '{name}'");
+        return Err(Refusal::invalid(resource, &key.name, "spec.schedulingGates", &reason));
+    }
+    let is_gated = !old_gates.is_empty();
+    let list = |spec: &serde_json::Map<String, Value>, field: &str| {
+        spec.get(field).and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    let tolerations = list(new_spec, "tolerations");
+    if list(old_spec, "tolerations").iter().any(|toleration| !tolerations.contains(toleration)) {
+        return Err(Refusal::invalid(resource, &key.name, "spec", MAY_CHANGE));
+    }
+    let rest = |spec: &serde_json::Map<String, Value>| {
+        let mut rest = spec.clone();
+        let mut free = vec!["tolerations", "schedulingGates", "activeDeadlineSeconds"];
+        if is_gated {
+            // Directives of scheduling may become narrower while a pod is gated; how much is not looked at.
+            free.extend(["nodeSelector", "affinity"]);
+        }
+        for field in free {
+            rest.shift_remove(field);
+        }
+        for field in ["containers", "initContainers"] {
+            for container in rest.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten() {
+                if let Some(container) = container.as_object_mut() {
+                    container.shift_remove("image");
+                    container.shift_remove("imagePullPolicy");
+                }
+            }
+        }
+        rest
+    };
+    if rest(old_spec) == rest(new_spec) {
+        Ok(())
+    } else {
+        Err(Refusal::invalid(resource, &key.name, "spec", MAY_CHANGE))
+    }
+}
+
+impl SandboxApi {
+    /// Deletes a pod unless a disruption budget is in the way.
+    pub(super) fn evict_for_client(
+        &mut self,
+        key: &NamespacedName,
+        deletion: &Deletion,
+        now: Time,
+    ) -> Result<Arc<Value>, Refusal> {
+        let resource = ResourceId::of_slim(Kind::Pod).ok_or_else(|| Refusal::bad_request("no pods"))?;
+        let old = self.found(resource, key)?;
+        check_deletion(resource, key, &old, deletion)?;
+        let pod = self.pod(key)?;
+        if pod.is_assigned() && !pod.is_terminating() {
+            self.take_from_budget(&pod, now)?;
+        }
+        self.delete_document(resource, key, deletion.grace_seconds, now)?;
+        Ok(old)
+    }
+
+    fn take_from_budget(&mut self, pod: &Pod, now: Time) -> Result<(), Refusal> {
+        let is_covering = |budget: &&Arc<PodDisruptionBudget>| {
+            let selector = Selector::from_label_selector(budget.spec.selector.as_ref());
+            budget.metadata.namespace == pod.metadata.namespace
+                && selector.is_ok_and(|selector| selector.matches(&pod.metadata.labels))
+        };
+        let budgets: Vec<Arc<PodDisruptionBudget>> =
+            self.objects().pod_disruption_budgets.values().filter(is_covering).cloned().collect();
+        let budget = match budgets.as_slice() {
+            [] => return Ok(()),
+            [budget] => budget,
+            _ => {
+                return Err(Refusal::new(
+                    500,
+                    "InternalError",
+                    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+                ));
+            }
+        };
+        if budget.status.disruptions_allowed <= 0 {
+            let name = &budget.metadata.name;
+            let counts = ResourceId::of_slim(Kind::PodDisruptionBudget)
+                .and_then(|id| self.document(id, &budget.metadata.key()))
+                .map(|document| {
+                    let count = |field: &str| document["status"][field].as_i64().unwrap_or_default();
+                    (count("desiredHealthy"), count("currentHealthy"))
+                });
+            let (desired, current) = counts.unwrap_or_default();
+            let cause = format!(
+                "The disruption budget {name} needs {desired} healthy pods and has {current} currently"
+            );
+            return Err(Refusal {
+                code: 429,
+                reason: "TooManyRequests",
+                message: "Cannot evict pod as it would violate the pod's disruption budget.".to_owned(),
+                causes: vec![json!({"reason": "DisruptionBudget", "message": cause})],
+            });
+        }
+        let mut budget = PodDisruptionBudget::clone(budget);
+        budget.status.disruptions_allowed -= 1;
+        let at = Value::from(now.truncate_to_second().to_rfc3339());
+        budget.status.disrupted_pods.insert(pod.metadata.name.to_string(), at);
+        self.write(budget.into());
+        Ok(())
+    }
+}
