@@ -30,7 +30,7 @@
 //! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
 //! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption; for people the trace of an attempt, the log of a pod, the view |
 //! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
-//! | [`driver`] | clocks, threads and I/O around the core: looks into the scheduler, how long plugins take, the sandbox with its in-memory API, recordings that are made and played, also under another configuration, records of other programs, the live cluster, metrics and endpoints of a scheduler that serves, history with checkpoints and branches, also of a live cluster, whose forks are sandboxes, breakpoints, the stepper, the session |
+//! | [`driver`] | clocks, threads and I/O around the core: looks into the scheduler, how long plugins take, the sandbox with its in-memory API, recordings that are made and played, also under another configuration, records of other programs, the live cluster, metrics and endpoints of a scheduler that serves, history with checkpoints and branches, also of a live cluster, whose forks are sandboxes, breakpoints, the stepper, the session; scenarios and generated clusters, and what would be |
 //! | [`explain`] | sentences and arithmetic made from traces and views |
 //! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal, consoles at a distance; films, pictures and reports of recordings |
 //! | [`cli`] | the command line, one file per subcommand |
@@ -73,6 +73,9 @@
 //!     `cluster::credentials::a_plugin_asks_before_the_screen_opens_and_never_writes_on_it`.
 //! 16. A metric of kube-scheduler is served under its name, kind, labels, buckets and text, or `docs/metrics.md` says why
 //!     not: `driver::metrics::registry`, `cluster::metrics`.
+//! 17. Asking what would be changes nothing, and no change changes nothing: `scheduler::outlook`. A scenario is a part of the
+//!     sandbox: taken back and done again it is the same, and it does what the same edits by hand do:
+//!     `scheduler::scenarios`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;
