@@ -57,7 +57,11 @@ fn a_drain_tells_who_no_longer_fits_and_who_moves() {
     assert_eq!(lines[0], "What if: drain a");
     assert_eq!(lines[1], "  node/a drained: 2 pods come back elsewhere");
     assert!(done.out.contains("1 pod no longer fits:\n  shop/web-1-"), "{}", done.out);
-    assert!(done.out.contains(", on a today: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable"));
+    assert!(
+        done.out.contains(
+            ", on a today: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable"
+        )
+    );
     assert!(done.out.contains("1 pod moves:\n  shop/web-1-"), "{}", done.out);
     assert!(done.out.contains(": a -> b"), "{}", done.out);
     assert!(lines.iter().any(|line| *line == "pods on nodes              2     1"), "{}", done.out);
@@ -79,7 +83,8 @@ fn the_json_has_a_schema_and_the_numbers_of_both() {
 #[test]
 fn several_changes_go_together_and_wrong_ones_are_told() {
     let stage = stage();
-    let done = stage.run(&["whatif", "drain", "a", "add", "2", "like", "a", "-o", "markdown", "-f", "cluster.yaml"]);
+    let done =
+        stage.run(&["whatif", "drain", "a", "add", "2", "like", "a", "-o", "markdown", "-f", "cluster.yaml"]);
     assert_eq!(done.code, 0, "{done:?}");
     assert!(done.out.starts_with("### What if: drain a, add 2 like a\n"), "{}", done.out);
     assert!(done.out.contains("|  | today | then |\n| --- | ---: | ---: |\n"), "{}", done.out);
@@ -95,7 +100,15 @@ fn several_changes_go_together_and_wrong_ones_are_told() {
 
 #[test]
 fn what_if_is_asked_of_a_moment_of_a_recording() {
-    let done = Stage::new().run(&["whatif", "weight", "NodeResourcesFit=5", "--rec", "preemption-pdb@50%", "-o", "json"]);
+    let done = Stage::new().run(&[
+        "whatif",
+        "weight",
+        "NodeResourcesFit=5",
+        "--rec",
+        "preemption-pdb@50%",
+        "-o",
+        "json",
+    ]);
     assert!(done.code < 2, "{done:?}");
     assert_eq!(parsed(&done.out)["changes"], json!(["weight NodeResourcesFit=5"]));
 }
@@ -103,7 +116,10 @@ fn what_if_is_asked_of_a_moment_of_a_recording() {
 #[test]
 fn configurations_are_compared_over_a_cluster_a_recording_and_a_scenario() {
     let stage = stage();
-    stage.write("pods.yaml", stage.run(&["generate", "--nodes", "6", "--pods", "40", "--pending", "40", "--mix", "web"]).out);
+    stage.write(
+        "pods.yaml",
+        stage.run(&["generate", "--nodes", "6", "--pods", "40", "--pending", "40", "--mix", "web"]).out,
+    );
     let done = stage.run(&["compare", "--configs", "default,pack.yaml", "-f", "pods.yaml", "-o", "json"]);
     assert_eq!((done.code, done.said.as_str()), (0, ""));
     let report = parsed(&done.out);
@@ -112,10 +128,15 @@ fn configurations_are_compared_over_a_cluster_a_recording_and_a_scenario() {
     assert_eq!((text(&of(0)["name"]), text(&of(1)["name"])), ("default", "pack.yaml"));
     let deviation = |index: usize| of(index)["resources"][0]["deviationPermille"].as_u64().unwrap();
     assert!(deviation(1) >= deviation(0), "packing is less even: {report}");
-    let table = stage.run(&["compare", "--configs", "default,pack.yaml", "-f", "cluster.yaml", "--reschedule"]);
+    let table =
+        stage.run(&["compare", "--configs", "default,pack.yaml", "-f", "cluster.yaml", "--reschedule"]);
     assert_eq!(table.code, 0, "{table:?}");
     assert!(table.out.starts_with("CONFIGURATION  PLACED  PENDING  PREEMPTED"), "{}", table.out);
-    assert!(table.out.contains("Balance: standard deviation of the nodes' cpu in use\n  default    "), "{}", table.out);
+    assert!(
+        table.out.contains("Balance: standard deviation of the nodes' cpu in use\n  default    "),
+        "{}",
+        table.out
+    );
     let recorded = stage.run(&["compare", "--configs", "pack.yaml", "--rec", "backoff-storm", "-o", "json"]);
     assert_eq!(recorded.code, 0, "{recorded:?}");
     assert_eq!(parsed(&recorded.out)["configurations"][0]["name"], "as recorded");
@@ -128,7 +149,8 @@ fn configurations_are_compared_over_a_cluster_a_recording_and_a_scenario() {
 #[test]
 fn generated_clusters_are_equal_for_equal_flags_and_load_without_a_word() {
     let stage = Stage::new();
-    let flags = ["generate", "--nodes", "30", "--pods", "300", "--mix", "web,db,gpu,devices,system", "--seed", "4"];
+    let flags =
+        ["generate", "--nodes", "30", "--pods", "300", "--mix", "web,db,gpu,devices,system", "--seed", "4"];
     let one = stage.run(&flags);
     assert_eq!((one.code, one.out == stage.run(&flags).out), (0, true));
     assert!(one.said.starts_with("30 nodes, "), "{}", one.said);
@@ -164,7 +186,11 @@ fn a_scenario_is_a_test() {
     assert!(bad.out.ends_with("bad: 1 of 1 expectations are not met\n"), "{}", bad.out);
     let wrong = stage.run(&["run", "--scenario", "wrong.yaml"]);
     assert_eq!(wrong.code, 2);
-    assert!(wrong.said.contains("wrong.yaml:3: steps[0].du: there is no such field; known are at, do,"), "{}", wrong.said);
+    assert!(
+        wrong.said.contains("wrong.yaml:3: steps[0].du: there is no such field; known are at, do,"),
+        "{}",
+        wrong.said
+    );
     let lost = stage.run(&["run", "--scenario", "lost"]);
     assert!(lost.said.contains("zone-outage"), "{}", lost.said);
 }

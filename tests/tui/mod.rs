@@ -11,4 +11,5 @@ mod overlays;
 mod panes;
 mod stories;
 mod timeline;
+mod what_if;
 mod why;
