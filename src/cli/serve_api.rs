@@ -38,7 +38,8 @@ const IDLE_SUFFIX: &str = "/off";
 pub struct ServeApiArgs {
     /// Serves the sandbox as a Kubernetes API on this address of the loopback interface, so that kubectl and other
     /// clients work with it; on a free port without an address. Simulated time then begins now and goes on by itself
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:0",
+          conflicts_with_all = ["scenario", "script"])]
     pub serve_api: Option<SocketAddr>,
     /// Writes the kubeconfig for the clients into this file, which only you can read; without it into
     /// schedscope/sandbox.kubeconfig in the folder of XDG_STATE_HOME

@@ -25,6 +25,7 @@ use super::inspect::{Inspect, Inspected};
 use super::latency::LatencyView;
 use super::live::session::LiveCommand;
 use super::live::view::LiveView;
+use super::outlook::task::WhatIfView;
 use super::recorder::RecorderStats;
 use super::replay::scan::Scan;
 use super::replay::{Ending, RecordedSession};
@@ -222,6 +223,12 @@ pub enum SessionCommand {
     Advise(AdviceQuestion),
     /// Does one of the fixes that were found last, counted from 0.
     TryFix(usize),
+    /// Asks what would be if the cluster changed, in the words of [`super::sandbox::words`].
+    WhatIf(String),
+    /// Makes the changes that were asked about, in a branch.
+    TakeWhatIf,
+    /// The question is of no interest any more.
+    ForgetWhatIf,
     /// Sets breakpoints, watches, and goes to where a condition is true.
     Debug(DebugCommand),
     /// Leaves everything, and stands at that moment of a sandbox.
@@ -344,6 +351,8 @@ pub struct Known {
     pub inspected: Option<Arc<Inspected>>,
     /// What was worked out last in copies, with its number.
     pub advice: Option<Numbered>,
+    /// What would be, if that was asked.
+    pub what_if: Option<Arc<WhatIfView>>,
     /// Present where the cluster lives.
     pub world: Option<Arc<WorldView>>,
 }
@@ -681,6 +690,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
     let timeline = stepper.timeline();
     let replay = stepper.replay_view().map(Arc::new);
     let inspected = stepper.inspected();
+    let what_if = stepper.what_if();
     let simulator = stepper.simulator();
     SessionView {
         source: source.clone(),
@@ -700,6 +710,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
             latency: stepper.latency(),
             inspected,
             advice: stepper.advice().cloned(),
+            what_if,
             world: simulator.world_view().map(Arc::new),
         },
         debug: stepper.debug_view(),

@@ -24,6 +24,7 @@ mod live;
 mod moving;
 mod open;
 mod permit;
+mod what_if;
 mod why;
 mod world;
 
@@ -208,6 +209,13 @@ pub const COMMANDS: &[CommandInfo] = &[
         "Put two branches side by side: which pods go other ways, and by which plugin",
         &[],
         branches::compare,
+    ),
+    command(
+        "whatif",
+        "drain [NODE] | scale KIND/NAME N | config FILE | ...",
+        "Show what would be if the cluster changed, beside what is",
+        &[],
+        what_if::what_if,
     ),
     command("weight", "PLUGIN N", "Give a Score plugin another weight", &[], branches::weight),
     command("config", "FILE", "Start the scheduler again under another configuration", &[], branches::config),

@@ -14,5 +14,6 @@ mod panes;
 mod stories;
 mod themes;
 mod timeline;
+mod what_if;
 mod why;
 mod workloads;

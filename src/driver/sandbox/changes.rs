@@ -9,12 +9,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::api::objects::{Node, Pod, Taint, TaintEffect};
+use crate::api::workloads::WorkloadKind;
 use crate::api::{Kind, NamespacedName, Object, Selector, Str, Time};
 
 use super::api::{ApiError, SandboxApi, not_found};
+use super::controllers::Controllers;
 use super::edits::EditError;
 use super::returns::{Fate, Returns, fate, free_name, fresh_copy};
 use super::simulator::Simulator;
+use super::world::{Part, World, WorldOrder};
 
 /// The taint of a node whose kubelet is not heard of.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -133,24 +136,57 @@ impl Simulator {
     }
 
     /// Changes the cluster, at the present time.
-    pub(super) fn change_cluster(&mut self, change: &Change) -> Result<String, EditError> {
-        let said = make(&mut self.api, &mut self.returns, change, self.now);
+    pub(super) fn change_cluster(&mut self, change: &Change) -> Result<String, String> {
+        if let Some(order) = self.order_of(change)
+            && let Some(controllers) = &mut self.controllers
+        {
+            let said = controllers.order(&mut self.api, self.now, &order);
+            self.settle();
+            return said;
+        }
+        let world = self.controllers.as_ref().and_then(Controllers::world);
+        let said = make(&mut self.api, &mut self.returns, world, change, self.now);
         self.settle();
-        said
+        said.map_err(|error| error.to_string())
+    }
+
+    /// What a living cluster is told instead, where it does the same itself.
+    fn order_of(&self, change: &Change) -> Option<WorldOrder> {
+        let world = self.controllers.as_ref().and_then(Controllers::world)?;
+        match change {
+            Change::Scale { of: Workload::Controller { namespace, kind, name }, count } => {
+                let kind = WorkloadKind::of_word(kind)?;
+                match world.named(kind, name, namespace.as_deref()).as_slice() {
+                    [key] => {
+                        let replicas = i32::try_from(*count).unwrap_or(i32::MAX);
+                        Some(WorldOrder::Scale { kind, key: key.clone(), replicas })
+                    }
+                    _ => None,
+                }
+            }
+            Change::NodeDown(node) if world.settings().has(Part::Kubelets) => {
+                Some(WorldOrder::NodeDown(node.clone()))
+            }
+            Change::NodeUp(node) if world.settings().has(Part::Kubelets) => {
+                Some(WorldOrder::NodeUp(node.clone()))
+            }
+            _ => None,
+        }
     }
 }
 
 fn make(
     api: &mut SandboxApi,
     returns: &mut Returns,
+    world: Option<&World>,
     change: &Change,
     now: Time,
 ) -> Result<String, EditError> {
     match change {
-        Change::Drain(node) => drain(api, returns, node, now),
+        Change::Drain(node) => drain(api, returns, world, node, now),
         Change::RemoveNode(node) => {
             for pod in pods_on(api, node) {
-                returns.expect(&pod);
+                returns.expect(&pod, world);
             }
             api.delete_node(node)
         }
@@ -171,7 +207,13 @@ pub fn pods_on(api: &SandboxApi, node: &Str) -> Vec<Arc<Pod>> {
     api.objects().pods.values().filter(|pod| pod.spec.node_name == *node).cloned().collect()
 }
 
-fn drain(api: &mut SandboxApi, returns: &mut Returns, name: &Str, now: Time) -> Result<String, EditError> {
+fn drain(
+    api: &mut SandboxApi,
+    returns: &mut Returns,
+    world: Option<&World>,
+    name: &Str,
+    now: Time,
+) -> Result<String, EditError> {
     api.cordon(name)?;
     let (mut n_back, mut n_lost) = (0, 0);
     for pod in pods_on(api, name) {
@@ -181,7 +223,7 @@ fn drain(api: &mut SandboxApi, returns: &mut Returns, name: &Str, now: Time) -> 
             Fate::ComesBack => n_back += 1,
             Fate::Lost => n_lost += 1,
         }
-        returns.expect(&pod);
+        returns.expect(&pod, world);
         api.delete_pod(&pod.key(), now)?;
     }
     let lost = match n_lost {

@@ -40,7 +40,7 @@ pub use workloads::{WorkloadRow, WorkloadState};
 
 use super::api::{SandboxApi, WatchEvent};
 use super::controllers::{Journal, Said};
-use crate::api::objects::{Node, Pod};
+use crate::api::objects::{Node, OwnerReference, Pod};
 use crate::api::workloads::{Living, WorkloadKind};
 use crate::api::{Duration, Kind, NamespacedName, Object, Rng, Str, Time};
 use crate::scheduler::Scheduler;
@@ -430,6 +430,20 @@ impl World {
     /// Whether a node is down.
     pub fn is_down(&self, node: &Node) -> bool {
         self.kubelets.is_down(node.name())
+    }
+
+    /// Whether the workload that owns a pod runs here, and would make it again.
+    pub fn runs(&self, owner: &OwnerReference) -> bool {
+        self.settings.has(Part::Workloads) && self.workloads.owner_of(owner).is_some()
+    }
+
+    /// The workloads of that kind and name, in any namespace or in one.
+    pub fn named(&self, kind: WorkloadKind, name: &str, namespace: Option<&str>) -> Vec<NamespacedName> {
+        let is_it = |key: &NamespacedName| {
+            *key.name == *name && namespace.is_none_or(|namespace| *key.namespace == *namespace)
+        };
+        let known = self.workloads.iter().filter(|((known, key), _)| *known == kind && is_it(key));
+        known.map(|((_, key), _)| key.clone()).collect()
     }
 
     /// Whether there are workloads.
