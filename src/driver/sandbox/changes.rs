@@ -9,12 +9,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::api::objects::{Node, Pod, Taint, TaintEffect};
+use crate::api::workloads::WorkloadKind;
 use crate::api::{Kind, NamespacedName, Object, Selector, Str, Time};
 
 use super::api::{ApiError, SandboxApi, not_found};
 use super::edits::EditError;
 use super::returns::{Fate, Returns, fate, free_name, fresh_copy};
 use super::simulator::Simulator;
+use super::world::WorldOrder;
 
 /// The taint of a node whose kubelet is not heard of.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -123,8 +125,16 @@ impl Simulator {
     /// Pods of a controller that the scheduler evicts come back from now on.
     #[must_use]
     pub fn with_returning_victims(mut self) -> Self {
-        self.returns.replace_victims();
+        // In a cluster that lives controllers do.
+        if !self.lives() {
+            self.returns.replace_victims();
+        }
         self
+    }
+
+    /// Whether the cluster lives.
+    fn lives(&self) -> bool {
+        self.controllers.as_ref().is_some_and(|controllers| controllers.world().is_some())
     }
 
     /// The pods that came back for others.
@@ -132,8 +142,34 @@ impl Simulator {
         &self.returns
     }
 
+    /// The same in a cluster that lives, where others do the work; none if it is nothing for them.
+    fn change_living(&mut self, change: &Change) -> Option<Result<String, EditError>> {
+        let order = match change {
+            Change::Drain(node) => WorldOrder::Drain { node: node.clone(), is_forced: true },
+            Change::NodeDown(node) => WorldOrder::NodeDown(node.clone()),
+            Change::NodeUp(node) => WorldOrder::NodeUp(node.clone()),
+            Change::Scale { of: Workload::Controller { namespace, kind, name }, count } => {
+                let kind = WorkloadKind::of_word(kind)?;
+                let world = self.controllers.as_ref()?.world()?;
+                let key = world.find(kind, namespace.as_ref(), name)?;
+                WorldOrder::Scale { kind, key, replicas: i32::try_from(*count).ok()? }
+            }
+            // Whoever owns its pods makes them again.
+            Change::RemoveNode(node) => return Some(self.api.delete_node(node)),
+            Change::AddNodes { .. } | Change::Scale { .. } => return None,
+        };
+        let controllers = self.controllers.as_mut()?;
+        Some(controllers.order(&mut self.api, self.now, &order).map_err(EditError::Syntax))
+    }
+
     /// Changes the cluster, at the present time.
     pub(super) fn change_cluster(&mut self, change: &Change) -> Result<String, EditError> {
+        if self.lives()
+            && let Some(said) = self.change_living(change)
+        {
+            self.settle();
+            return said;
+        }
         let said = make(&mut self.api, &mut self.returns, change, self.now);
         self.settle();
         said

@@ -425,9 +425,14 @@ impl World {
         self.kubelets.is_down(node.name())
     }
 
-    /// Whether there are workloads.
-    pub fn has_workloads(&self) -> bool {
-        !self.workloads.is_empty()
+    /// The workload of that kind and name; without a namespace the only one in any.
+    pub fn find(&self, kind: WorkloadKind, namespace: Option<&Str>, name: &str) -> Option<NamespacedName> {
+        let is_it = |key: &&NamespacedName| {
+            *key.name == *name && namespace.is_none_or(|namespace| key.namespace == *namespace)
+        };
+        let of_kind = self.workloads.iter().map(|(key, _)| key).filter(|(of, _)| *of == kind);
+        let mut found = of_kind.map(|(_, key)| key).filter(is_it);
+        found.next().filter(|_| found.next().is_none()).cloned()
     }
 }
 

@@ -105,10 +105,6 @@ pub struct WorkloadRow {
 }
 
 impl Workloads {
-    pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     pub(super) fn get(&self, key: &Key) -> Option<&Arc<Managed>> {
         self.items.get(key)
     }
