@@ -40,7 +40,13 @@ fn row(
 fn view() -> SessionView {
     let workloads = vec![
         row(WorkloadKind::CronJob, "report", None, [0, 1, 1, 0], "*/5 * * * *; last 2026-01-01T00:10:00Z"),
-        row(WorkloadKind::Job, "report-29453770", Some(("CronJob", "report")), [1, 1, 1, 0], "0 of 1 succeeded"),
+        row(
+            WorkloadKind::Job,
+            "report-29453770",
+            Some(("CronJob", "report")),
+            [1, 1, 1, 0],
+            "0 of 1 succeeded",
+        ),
         row(WorkloadKind::Deployment, "web", None, [6, 7, 5, 1], "rolling out: 3 of the old to go"),
         row(WorkloadKind::ReplicaSet, "web-6b7c9d", Some(("Deployment", "web")), [4, 4, 2, 1], ""),
         row(WorkloadKind::ReplicaSet, "web-5f2xkz", Some(("Deployment", "web")), [3, 3, 3, 0], ""),

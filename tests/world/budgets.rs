@@ -18,8 +18,13 @@ fn budget(spec: &str) -> String {
 /// Allowed, healthy, needed, expected.
 fn status(simulator: &Simulator) -> (i32, i32, i32, i32) {
     let budgets = &simulator.api().objects().pod_disruption_budgets;
-    let PodDisruptionBudgetStatus { disruptions_allowed, current_healthy, desired_healthy, expected_pods, .. } =
-        budgets[&NamespacedName::new("default", "web")].status;
+    let PodDisruptionBudgetStatus {
+        disruptions_allowed,
+        current_healthy,
+        desired_healthy,
+        expected_pods,
+        ..
+    } = budgets[&NamespacedName::new("default", "web")].status;
     (disruptions_allowed, current_healthy, desired_healthy, expected_pods)
 }
 
@@ -60,7 +65,8 @@ fn a_drain_never_takes_more_than_a_budget_allows() {
     let said = order(&mut simulator, WorldOrder::Drain { node: "n-1".into(), is_forced: false }).unwrap();
     assert_eq!(said, "node/n-1 cordoned; evicting 2 pods as their budgets allow");
     run_checked(&mut simulator, Duration::from_secs(120), |simulator| {
-        let healthy = pods(simulator, "nginx").iter().filter(|pod| is_ready(pod) && !pod.is_terminating()).count();
+        let healthy =
+            pods(simulator, "nginx").iter().filter(|pod| is_ready(pod) && !pod.is_terminating()).count();
         assert!(healthy >= 5, "{healthy} of 6 are healthy");
     });
     assert!(pods(&simulator, "nginx").iter().all(|pod| &*pod.spec.node_name != "n-1"));

@@ -34,12 +34,16 @@ fn living_with(manifest: &str, parts: &str, seed: u64) -> Simulator {
     let mut loaded = load(&sources).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(loaded.living_errors.total, 0, "{}", loaded.living_errors);
     let living = std::mem::take(&mut loaded.living);
-    let (mut api, _) = SandboxApi::from_manifests(loaded, &sources, START).expect("objects that are admitted");
+    let (mut api, _) =
+        SandboxApi::from_manifests(loaded, &sources, START).expect("objects that are admitted");
     api.begin_to_live();
     let settings = WorldSettings::default().with_parts(parts).unwrap();
     let controllers = Controllers::new(seed).with_world(settings, living);
     let options = SchedulerOptions { seed, ..SchedulerOptions::default() };
-    let mut simulator = Simulator::new(frameworks(None, &Calls::default(), &options.gates), options, api, START).unwrap().with_controllers(controllers);
+    let mut simulator =
+        Simulator::new(frameworks(None, &Calls::default(), &options.gates), options, api, START)
+            .unwrap()
+            .with_controllers(controllers);
     drain(&mut simulator);
     simulator
 }

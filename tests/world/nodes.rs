@@ -43,9 +43,11 @@ fn conditions_and_cordons_make_taints() {
 fn a_lost_node_is_left_after_five_minutes() {
     let mut simulator = living(&(nodes(2) + &deployment(4, "nginx:1.14.2", "")));
     run_for(&mut simulator, 30 * SECOND);
-    let lost: Vec<_> = pods(&simulator, "nginx").into_iter().filter(|pod| &*pod.spec.node_name == "n-1").collect();
+    let lost: Vec<_> =
+        pods(&simulator, "nginx").into_iter().filter(|pod| &*pod.spec.node_name == "n-1").collect();
     assert_eq!(lost.len(), 2);
-    let tolerations: Vec<_> = lost[0].spec.tolerations.iter().map(|own| (&*own.key, own.toleration_seconds)).collect();
+    let tolerations: Vec<_> =
+        lost[0].spec.tolerations.iter().map(|own| (&*own.key, own.toleration_seconds)).collect();
     assert_eq!(
         tolerations,
         [("node.kubernetes.io/not-ready", Some(300)), ("node.kubernetes.io/unreachable", Some(300))]

@@ -78,11 +78,7 @@ fn op(simulator: &Simulator, step: &Step, replicas: u32) -> Option<SimulatorOp> 
 }
 
 /// What is done with a cluster, as operations, with a look at every one.
-fn play(
-    history: &mut History<Simulator>,
-    steps: &[Step],
-    mut check: impl FnMut(&Simulator, u32),
-) -> u32 {
+fn play(history: &mut History<Simulator>, steps: &[Step], mut check: impl FnMut(&Simulator, u32)) -> u32 {
     let mut replicas = 4;
     let attempts = |history: &mut History<Simulator>| {
         for _ in 0..200 {
@@ -135,9 +131,10 @@ fn state(simulator: &Simulator) -> String {
 
 fn run(cases: u32, test: impl Fn(Vec<Step>) -> Result<(), TestCaseError>) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
-    TestRunner::new_with_rng(config, proptest::test_runner::TestRng::deterministic_rng(
-        proptest::test_runner::RngAlgorithm::ChaCha,
-    ))
+    TestRunner::new_with_rng(
+        config,
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    )
     .run(&steps(), test)
     .unwrap();
 }
@@ -166,7 +163,8 @@ fn a_deployment_never_surges_beyond_its_limit_and_ends_at_its_size() {
 
 #[test]
 fn equal_seeds_make_equal_worlds_and_others_do_not() {
-    let steps = [Step::Scale(7), Step::Time(60), Step::Image(1), Step::Time(30), Step::Drain(2), Step::Time(100)];
+    let steps =
+        [Step::Scale(7), Step::Time(60), Step::Image(1), Step::Time(30), Step::Drain(2), Step::Time(100)];
     let end = |seed| {
         let mut history = fresh(seed);
         play(&mut history, &steps, |_, _| {});

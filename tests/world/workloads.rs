@@ -105,7 +105,11 @@ fn a_change_back_takes_the_earlier_replica_set_again() {
 fn a_deployment_is_scaled_and_restarted() {
     let mut simulator = living(&(nodes(3) + &deployment(3, "nginx:1", "")));
     run_for(&mut simulator, 60 * SECOND);
-    let scale = |replicas| WorldOrder::Scale { kind: WorkloadKind::Deployment, key: key("nginx-deployment"), replicas };
+    let scale = |replicas| WorldOrder::Scale {
+        kind: WorkloadKind::Deployment,
+        key: key("nginx-deployment"),
+        replicas,
+    };
     order(&mut simulator, scale(8)).unwrap();
     run_for(&mut simulator, 30 * SECOND);
     assert_eq!(ready(&simulator, "nginx"), 8);
@@ -120,8 +124,11 @@ fn a_deployment_is_scaled_and_restarted() {
     assert_eq!(after.len(), 2);
     assert!(after.iter().all(|name| !before.contains(name)));
     assert_eq!(
-        order(&mut simulator, WorldOrder::Scale { kind: WorkloadKind::Deployment, key: key("lost"), replicas: 1 })
-            .unwrap_err(),
+        order(
+            &mut simulator,
+            WorldOrder::Scale { kind: WorkloadKind::Deployment, key: key("lost"), replicas: 1 }
+        )
+        .unwrap_err(),
         "deployments \"lost\" not found"
     );
 }
@@ -223,7 +230,10 @@ fn a_stateful_set_goes_up_and_down_one_by_one_with_claims_of_its_own() {
     assert_eq!(claims, ["www-web-0", "www-web-1", "www-web-2"]);
     let one = pod(&simulator, "web-1").unwrap();
     assert_eq!(one.claim_names().collect::<Vec<_>>(), ["www-web-1"]);
-    assert_eq!(one.metadata.labels.get("statefulset.kubernetes.io/pod-name").map(|name| &**name), Some("web-1"));
+    assert_eq!(
+        one.metadata.labels.get("statefulset.kubernetes.io/pod-name").map(|name| &**name),
+        Some("web-1")
+    );
     assert_eq!(one.metadata.labels.get("apps.kubernetes.io/pod-index").map(|index| &**index), Some("1"));
     let scale = WorldOrder::Scale { kind: WorkloadKind::StatefulSet, key: key("web"), replicas: 1 };
     order(&mut simulator, scale).unwrap();
@@ -240,9 +250,10 @@ fn a_stateful_set_goes_up_and_down_one_by_one_with_claims_of_its_own() {
 fn a_stateful_set_is_updated_from_the_last_pod_to_its_partition() {
     let mut simulator = living(&(nodes(2) + STATEFUL_SET));
     run_for(&mut simulator, 120 * SECOND);
-    let changed = STATEFUL_SET
-        .replace("0.24", "0.25")
-        .replace("  serviceName:", "  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}\n  serviceName:");
+    let changed = STATEFUL_SET.replace("0.24", "0.25").replace(
+        "  serviceName:",
+        "  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}\n  serviceName:",
+    );
     apply(&mut simulator, &changed).unwrap();
     run_for(&mut simulator, 200 * SECOND);
     let images: Vec<String> =
@@ -296,7 +307,9 @@ fn a_daemon_set_has_a_pod_on_every_node_that_takes_it() {
     let control = "{apiVersion: v1, kind: Node, metadata: {name: control}, spec: {taints: [{key: \
                    node-role.kubernetes.io/control-plane, effect: NoSchedule}]}, status: {allocatable: {cpu: '4', memory: 8Gi, \
                    pods: '20'}}}\n---\n";
-    let gpu = control.replace("name: control}", "name: gpu}").replace("node-role.kubernetes.io/control-plane", "gpu");
+    let gpu = control
+        .replace("name: control}", "name: gpu}")
+        .replace("node-role.kubernetes.io/control-plane", "gpu");
     let mut simulator = living(&(nodes(2) + control + &gpu + DAEMON_SET));
     run_for(&mut simulator, 60 * SECOND);
     let on = |simulator: &Simulator| -> Vec<String> {
@@ -310,7 +323,8 @@ fn a_daemon_set_has_a_pod_on_every_node_that_takes_it() {
     simulator.edit(&Edit::Cordon("n-1".into())).unwrap();
     run_for(&mut simulator, 10 * SECOND);
     assert_eq!(on(&simulator).len(), 3);
-    let new = nodes(3).split("---\n").nth(2).unwrap().replace("status:", "spec: {unschedulable: true}, status:");
+    let new =
+        nodes(3).split("---\n").nth(2).unwrap().replace("status:", "spec: {unschedulable: true}, status:");
     apply(&mut simulator, &new).unwrap();
     run_for(&mut simulator, 60 * SECOND);
     assert_eq!(on(&simulator), ["control", "n-1", "n-2", "n-3"]);
@@ -383,7 +397,11 @@ fn an_indexed_job_completes_every_index() {
         seen.extend(indexes);
     });
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["0", "1", "2", "3"]);
-    assert!(row(&simulator, "pi").note.starts_with("complete: 4 succeeded"), "{}", row(&simulator, "pi").note);
+    assert!(
+        row(&simulator, "pi").note.starts_with("complete: 4 succeeded"),
+        "{}",
+        row(&simulator, "pi").note
+    );
 }
 
 /// "The back-off limit is set by default to 6. Failed Pods associated with the Job are recreated by the Job controller
@@ -522,7 +540,8 @@ fn the_autoscaler_adds_nodes_that_help_and_takes_them_back() {
     // Six pods of two cores need three nodes of four.
     assert_eq!(n_nodes(&simulator), 3);
     assert_eq!(ready(&simulator, "nginx"), 6);
-    let scale = WorldOrder::Scale { kind: WorkloadKind::Deployment, key: key("nginx-deployment"), replicas: 1 };
+    let scale =
+        WorldOrder::Scale { kind: WorkloadKind::Deployment, key: key("nginx-deployment"), replicas: 1 };
     order(&mut simulator, scale).unwrap();
     run_for(&mut simulator, Duration::from_secs(900));
     assert_eq!(n_nodes(&simulator), 1);
@@ -531,7 +550,8 @@ fn the_autoscaler_adds_nodes_that_help_and_takes_them_back() {
 
 #[test]
 fn the_autoscaler_adds_no_node_that_would_not_help() {
-    let choosy = deployment(2, "nginx:1", "").replace("      containers:", "      nodeSelector: {pool: gold}\n      containers:");
+    let choosy = deployment(2, "nginx:1", "")
+        .replace("      containers:", "      nodeSelector: {pool: gold}\n      containers:");
     let mut simulator = living(&(nodes(1) + GROUP + &choosy));
     run_for(&mut simulator, Duration::from_secs(300));
     assert_eq!(simulator.api().objects().nodes.len(), 1);
@@ -548,14 +568,21 @@ fn what_is_wrong_with_a_workload_is_said_with_its_place() {
         let source = Source { name: "web.yaml".to_owned(), text: text.to_owned() };
         load(&[source]).unwrap().living_errors.to_string()
     };
-    let error = wrong(&deployment(3, "nginx:1", "").replace("        app: nginx\n    spec", "        app: other\n    spec"));
+    let error = wrong(
+        &deployment(3, "nginx:1", "").replace("        app: nginx\n    spec", "        app: other\n    spec"),
+    );
     assert!(error.contains("web.yaml") && error.contains("Deployment nginx-deployment"), "{error}");
     assert!(
-        error.contains("spec.template.metadata.labels: the selector does not match the labels of the template"),
+        error.contains(
+            "spec.template.metadata.labels: the selector does not match the labels of the template"
+        ),
         "{error}"
     );
     let error = wrong(&deployment(3, "nginx:1", "").replace("replicas: 3", "replicas: three"));
-    assert!(error.contains("spec.replicas: a whole number is expected here, not the text \"three\""), "{error}");
+    assert!(
+        error.contains("spec.replicas: a whole number is expected here, not the text \"three\""),
+        "{error}"
+    );
     let error = wrong(&job("completionMode: Indexed", ""));
     assert!(error.contains("spec.completions: it is missing"), "{error}");
     let error = wrong(&job("parallelism: 1", "").replace("restartPolicy: Never", "dnsPolicy: Default"));

@@ -51,9 +51,11 @@ pub(super) fn workloads(_: &[&str], cx: &CommandCx<'_>) -> Result<Deed, String> 
 /// `:scale KIND NAME N`, or `KIND/NAME N`.
 pub(super) fn scale(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, String> {
     let [named @ .., number] = arguments else { return Err(usage("scale")) };
-    let replicas: i32 = number.parse().ok().filter(|replicas| *replicas >= 0).ok_or_else(|| {
-        format!("{number:?} is not a number of pods: a whole number from 0 on")
-    })?;
+    let replicas: i32 = number
+        .parse()
+        .ok()
+        .filter(|replicas| *replicas >= 0)
+        .ok_or_else(|| format!("{number:?} is not a number of pods: a whole number from 0 on"))?;
     let (kind, key) = workload(named, cx, "scale")?;
     order(WorldOrder::Scale { kind, key, replicas })
 }

@@ -43,7 +43,10 @@ fn rows(view: &SessionView) -> Vec<(usize, &WorkloadRow)> {
     let all = world(view).map(|world| world.workloads.as_slice()).unwrap_or_default();
     let is_owner = |owner: &WorkloadRow, row: &WorkloadRow| {
         row.key.namespace == owner.key.namespace
-            && row.owner.as_ref().is_some_and(|(kind, name)| kind == owner.kind.as_str() && *name == owner.key.name)
+            && row
+                .owner
+                .as_ref()
+                .is_some_and(|(kind, name)| kind == owner.kind.as_str() && *name == owner.key.name)
     };
     let mut rows = Vec::new();
     for top in all.iter().filter(|row| !all.iter().any(|owner| is_owner(owner, row))) {
@@ -97,7 +100,8 @@ impl Overlay for WorkloadsOverlay {
     fn render(&mut self, screen: Rect, buf: &mut Buffer, cx: &OverlayCx<'_>) {
         let width = WIDTH.min(screen.width.saturating_sub(6));
         if let Some(row) = self.opened(cx.view) {
-            let title = format!("{} {} {} pods of it", row.kind.as_str().to_lowercase(), row.key, cx.glyphs.dot);
+            let title =
+                format!("{} {} {} pods of it", row.kind.as_str().to_lowercase(), row.key, cx.glyphs.dot);
             let pod_at = |index: usize| row.pods.get(index).cloned();
             self.pods.sync(row.pods.len(), pod_at);
             let body = frame(screen, buf, &title, row.pods.len().max(2), width, "go to the pod", cx);
@@ -151,7 +155,8 @@ impl Overlay for WorkloadsOverlay {
 /// The parts and the node groups.
 fn footer(view: &SessionView, dot: &str) -> Vec<String> {
     let Some(world) = world(view) else { return Vec::new() };
-    let off: Vec<&str> = world.parts.iter().filter(|(_, is_on)| !is_on).map(|(part, _)| part.as_str()).collect();
+    let off: Vec<&str> =
+        world.parts.iter().filter(|(_, is_on)| !is_on).map(|(part, _)| part.as_str()).collect();
     let parts = if off.is_empty() {
         "all parts are on; `:world PART off` switches one off".to_owned()
     } else {
@@ -159,7 +164,10 @@ fn footer(view: &SessionView, dot: &str) -> Vec<String> {
     };
     let group = |row: &crate::driver::sandbox::world::GroupRow| {
         let booting = if row.booting > 0 { format!(", {} on the way", row.booting) } else { String::new() };
-        format!("node group {} {dot} {} nodes{booting} of {} to {}", row.name, row.size, row.bounds.0, row.bounds.1)
+        format!(
+            "node group {} {dot} {} nodes{booting} of {} to {}",
+            row.name, row.size, row.bounds.0, row.bounds.1
+        )
     };
     world.groups.iter().map(group).chain([parts]).collect()
 }
@@ -205,7 +213,11 @@ fn put_header(area: Rect, buf: &mut Buffer, cx: &OverlayCx<'_>) {
 fn put_row(area: Rect, buf: &mut Buffer, depth: usize, row: &WorkloadRow, cx: &OverlayCx<'_>) {
     let style = |role| cx.theme.style(role);
     let start = numbers_at(area);
-    let kind = if depth > 0 { format!("{} {}", if cx.glyphs.is_ascii { "`-" } else { "└─" }, short(row.kind)) } else { row.kind.as_str().to_owned() };
+    let kind = if depth > 0 {
+        format!("{} {}", if cx.glyphs.is_ascii { "`-" } else { "└─" }, short(row.kind))
+    } else {
+        row.kind.as_str().to_owned()
+    };
     text::put(buf, area.x, area.y, WIDTH_OF_KIND - 1, &kind, style(Role::Muted), cx.glyphs);
     let x = area.x + WIDTH_OF_KIND.min(area.width);
     let name = row.key.to_string();
@@ -221,7 +233,15 @@ fn put_row(area: Rect, buf: &mut Buffer, depth: usize, row: &WorkloadRow, cx: &O
         let number = format!("{number:>7} ");
         x = text::put(buf, x, area.y, area.right().saturating_sub(x), &number, style(role), cx.glyphs);
     }
-    text::put(buf, x + 1, area.y, area.right().saturating_sub(x + 1), &row.note, style(Role::Muted), cx.glyphs);
+    text::put(
+        buf,
+        x + 1,
+        area.y,
+        area.right().saturating_sub(x + 1),
+        &row.note,
+        style(Role::Muted),
+        cx.glyphs,
+    );
 }
 
 const fn short(kind: WorkloadKind) -> &'static str {
@@ -235,7 +255,8 @@ const fn short(kind: WorkloadKind) -> &'static str {
 /// A pod with its node, or where it waits.
 fn put_pod(area: Rect, buf: &mut Buffer, pod: &NamespacedName, cx: &OverlayCx<'_>) {
     let view = &cx.view.scheduler;
-    let x = text::put(buf, area.x, area.y, area.width, &pod.to_string(), cx.theme.style(Role::Text), cx.glyphs);
+    let x =
+        text::put(buf, area.x, area.y, area.width, &pod.to_string(), cx.theme.style(Role::Text), cx.glyphs);
     let on = view.nodes.iter().find(|node| node.pods().iter().any(|known| known.pod.key() == *pod));
     let place = match on {
         Some(node) => format!("  on {}", node.name()),
