@@ -380,12 +380,12 @@ pub(super) fn take_over(
             if is_newest { i64::try_from(sets.len()).unwrap_or(1) + 1 } else { number },
         );
         let text = replica_set_text(deployment, TEMPLATE_HASH, hash);
-    let workload = Workload {
-        metadata,
-        spec: WorkloadSpec::ReplicaSet(Box::new(own)),
-        status: WorkloadStatus::default(),
-        text,
-    };
+        let workload = Workload {
+            metadata,
+            spec: WorkloadSpec::ReplicaSet(Box::new(own)),
+            status: WorkloadStatus::default(),
+            text,
+        };
         if all.get(&(WorkloadKind::ReplicaSet, workload.key())).is_none() {
             all.add(wx, workload, Some(hash.clone()));
         }

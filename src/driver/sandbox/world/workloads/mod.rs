@@ -45,7 +45,8 @@ pub(super) struct Managed {
     pub workload: Arc<Workload>,
     /// What the labels of pods of its present template say.
     pub revision: Str,
-    /// Of a replica set how many pods its Deployment wanted when it was scaled last.
+    /// Of a replica set how many pods its Deployment wanted when it was scaled last; of a daemon set on how many nodes
+    /// it belongs.
     pub desired: Option<i32>,
     pub job: JobState,
     /// When a CronJob has made a job last.
@@ -182,7 +183,8 @@ impl Workloads {
     /// How many pods are wanted.
     pub(super) fn desired(&self, api: &SandboxApi, item: &Managed) -> i32 {
         match &item.workload.spec {
-            WorkloadSpec::DaemonSet(_) => daemon_sets::desired(api, item),
+            // Counted when it was looked at last.
+            WorkloadSpec::DaemonSet(_) => item.desired.unwrap_or_else(|| daemon_sets::desired(api, item)),
             WorkloadSpec::Job(spec) => jobs::desired(item, spec),
             WorkloadSpec::CronJob(_) => 0,
             _ => item.replicas(),
