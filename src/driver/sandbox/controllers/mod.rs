@@ -114,7 +114,7 @@ impl Controllers {
 
     /// What there is to see of it.
     pub fn world_view(&self, api: &SandboxApi) -> Option<WorldView> {
-        self.world.as_ref().map(|world| world.view(api))
+        self.world.as_ref().map(|world| world.view(api, &self.journal))
     }
 
     /// Tells the living part something. Without one it begins to live, if that is what it is told.

@@ -41,12 +41,15 @@ pub use workloads::WorkloadRow;
 use workloads::Workloads;
 
 use super::api::{SandboxApi, WatchEvent};
-use super::controllers::{Journal, Said};
+use super::controllers::{Deed, Journal, Said};
 use super::documents::DocumentChange;
 use crate::api::objects::{Node, Pod};
 use crate::api::workloads::{Living, WorkloadKind};
 use crate::api::{Duration, Kind, NamespacedName, Object, Rng, Str, Time};
 use crate::scheduler::Scheduler;
+
+/// How many deeds are shown.
+const DEEDS_SHOWN: u64 = 200;
 
 /// What has to be looked at, in the order in which it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,6 +126,8 @@ pub struct WorldView {
     pub workloads: Vec<WorkloadRow>,
     /// The node groups.
     pub groups: Vec<GroupRow>,
+    /// What was done last, the newest last.
+    pub deeds: Vec<Deed>,
 }
 
 impl World {
@@ -441,13 +446,14 @@ impl World {
     }
 
     /// What there is to see.
-    pub fn view(&self, api: &SandboxApi) -> WorldView {
+    pub fn view(&self, api: &SandboxApi, journal: &Journal) -> WorldView {
         let has_kubelets = self.settings.has(Part::Kubelets);
         let is_ready = |pod: &Pod| if has_kubelets { pods::is_ready(pod) } else { pod.is_assigned() };
         WorldView {
             parts: Part::ALL.iter().map(|part| (*part, self.settings.has(*part))).collect(),
             workloads: self.workloads.rows(is_ready, api),
             groups: self.autoscaler.rows(api),
+            deeds: journal.since(journal.n_deeds().saturating_sub(DEEDS_SHOWN)).cloned().collect(),
         }
     }
 
