@@ -1,6 +1,7 @@
 //! The one integration test binary.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
+mod api_server;
 mod brute_force;
 mod cli;
 mod cluster;

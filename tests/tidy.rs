@@ -20,8 +20,23 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("recording", &["api", "config", "framework", "scheduler"]),
     ("explain", &["api", "config", "framework", "plugins", "scheduler"]),
     ("driver", &["api", "config", "framework", "plugins", "scheduler", "recording"]),
-    ("tui", &["api", "framework", "scheduler", "driver", "explain"]),
-    ("cli", &["api", "config", "framework", "plugins", "scheduler", "recording", "driver", "explain", "tui"]),
+    ("lessons", &["api", "config", "framework", "scheduler", "driver", "explain"]),
+    ("tui", &["api", "framework", "scheduler", "driver", "explain", "lessons"]),
+    (
+        "cli",
+        &[
+            "api",
+            "config",
+            "framework",
+            "plugins",
+            "scheduler",
+            "recording",
+            "driver",
+            "explain",
+            "lessons",
+            "tui",
+        ],
+    ),
 ];
 
 /// What may only be used in these modules, or parts of them.
@@ -42,7 +57,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     ("std::env", &["cli", "tui/mod", "tui/terminal", "tui/event_loop"]),
     // Device selectors read addresses; they connect to none.
-    ("std::net", &["cli/serve", "driver/extender", "driver/serve", "framework/device_cel"]),
+    (
+        "std::net",
+        &["cli/serve", "driver/api_server", "driver/extender", "driver/serve", "framework/device_cel"],
+    ),
     ("std::thread", &["driver", "tui/event_loop", "tui/signals", "tui/terminal", "tui/remote"]),
     ("Instant::now", &["driver", "tui/event_loop", "tui/remote"]),
     ("SystemTime", &["driver", "cli", "tui/log_lines"]),

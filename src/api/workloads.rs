@@ -145,7 +145,7 @@ pub struct PodTemplate {
 macro_rules! specs {
     ($($(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty),+ $(,)? })+) => {
         $($(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Default, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Default, Deserialize, serde::Serialize)]
         #[serde(rename_all = "camelCase")]
         #[expect(missing_docs, reason = "the fields are those of the Kubernetes API reference")]
         pub struct $name {

@@ -18,6 +18,7 @@ mod fix;
 mod import;
 mod input;
 mod klog;
+mod learn;
 mod live;
 mod man;
 mod program;
@@ -26,6 +27,7 @@ mod replay;
 mod run;
 mod sandbox;
 mod serve;
+mod serve_api;
 mod serve_args;
 mod settings;
 mod setup;
@@ -80,6 +82,7 @@ fn run(program: &Main) -> anyhow::Result<ExitCode> {
         None => {
             sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console, program)?
         }
+        Some(Command::Sandbox(sandbox)) if sandbox.api.is_wanted() => serve_api::run(&sandbox, program)?,
         Some(Command::Sandbox(sandbox)) => {
             sandbox::run(&sandbox.input, &sandbox.record, &sandbox.console, program)?
         }
@@ -96,6 +99,7 @@ fn run(program: &Main) -> anyhow::Result<ExitCode> {
         Some(Command::Export(export)) => export::run(&export, program)?,
         Some(Command::Import(import)) => import::run(&import, program)?,
         Some(Command::Config(config)) => config::run(&config, program)?,
+        Some(Command::Learn(learn)) => learn::run(&learn, program)?,
         Some(Command::Completions(args)) => completions::run(&args)?,
         Some(Command::Man(args)) => man::run(&args)?,
         Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,

@@ -80,7 +80,19 @@ pub(super) fn build(
     purpose: Purpose,
     program: &Main,
 ) -> anyhow::Result<Setup> {
-    let configuration = read_configuration(args, program)?;
+    build_prepared(args, record, purpose, program, START, |_, _| {})
+}
+
+/// The same, beginning at another time, with a configuration and a cluster to which something is done first.
+pub(super) fn build_prepared(
+    args: &InputArgs,
+    record: &RecordArgs,
+    purpose: Purpose,
+    program: &Main,
+    start: Time,
+    prepare: impl FnOnce(&mut SchedulerConfig, &mut SandboxApi),
+) -> anyhow::Result<Setup> {
+    let mut configuration = read_configuration(args, program)?;
     let (sources, name) = if args.filenames.is_empty() {
         (vec![args.world.source()], Str::from(args.world.name()))
     } else {
@@ -93,14 +105,15 @@ pub(super) fn build(
         bail!("there is no object in {}", names.join(", "));
     }
     let life = if args.no_controllers { None } else { args.world.life(&mut loaded, purpose)? };
-    let (mut api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
+    let (mut api, report) = SandboxApi::from_manifests(loaded, &sources, start)?;
     if life.as_ref().is_some_and(|life| life.settings.has(Part::Nodes)) {
         api.begin_to_live();
     }
+    prepare(&mut configuration, &mut api);
     let mut notes = report.notes();
     notes.extend(configuration_notes(&configuration));
     let options = options(&configuration, args.seed, purpose);
-    let header = Header::new(&configuration, &options, START, &name);
+    let header = Header::new(&configuration, &options, start, &name);
     let (recorder, tap) = start_recording(record, &header, purpose, program)?.unzip();
     let (tap, desk) = match (purpose, header) {
         (Purpose::Console, Ok(header)) => {
@@ -118,7 +131,7 @@ pub(super) fn build(
         Some(Life { settings, living }) => controllers.with_world(settings, living),
         None => controllers,
     });
-    let mut simulator = simulator(&configuration, options, api, START, tap, program)?;
+    let mut simulator = simulator(&configuration, options, api, start, tap, program)?;
     if let Some(controllers) = controllers {
         simulator = simulator.with_controllers(controllers);
     }

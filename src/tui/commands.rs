@@ -15,15 +15,18 @@ use super::panes::Subject;
 use super::suggest::nearest;
 use super::theme::library::Themes;
 
+mod advice;
 mod branches;
 mod debug;
 mod edits;
+mod lesson;
 mod live;
 mod moving;
 mod permit;
 mod why;
 mod world;
 
+pub use lesson::LessonDeed;
 pub use moving::LayoutDeed;
 
 /// What a command line asks for.
@@ -57,6 +60,8 @@ pub enum Deed {
     Theme(String),
     /// Changes the layout, or keeps it.
     Layout(LayoutDeed),
+    /// Does something with a lesson.
+    Lesson(LessonDeed),
     /// Says what a word means; of the selected thing, if none is named.
     Explain(Option<String>),
     /// Shows the workloads of a cluster that lives.
@@ -268,6 +273,20 @@ pub const COMMANDS: &[CommandInfo] = &[
     command("node-down", "[NODE]", "Cut a node off", &[Word::Node], world::node_down),
     command("node-up", "[NODE]", "Bring a node back that was cut off", &[Word::Node], world::node_up),
     command(
+        "fix",
+        "[POD [NODE]]",
+        "Find what would let a pod run, or get it onto a node, each proven in a copy",
+        &[Word::Pod, Word::Node],
+        advice::fix,
+    ),
+    command(
+        "capacity",
+        "[POD] [preempt]",
+        "Count how many more pods like one fit, and what binds first",
+        &[Word::Pod],
+        advice::capacity,
+    ),
+    command(
         "why",
         "[POD [NODE]]",
         "Ask every plugin about a pod and each node, or one node: all refusals and points",
@@ -318,6 +337,14 @@ pub const COMMANDS: &[CommandInfo] = &[
         "Say what a plugin, a point, a code, a queue or a field is",
         &[Word::Term],
         moving::explain,
+    ),
+    command("answer", "[ANSWER]", "In a lesson: answer the question, or go on", &[], lesson::answer),
+    command(
+        "lesson",
+        "[N|NAME|text|hint|tell|next|previous|again|list]",
+        "In a lesson: read it, or go to another one",
+        &[],
+        lesson::lesson,
     ),
     command("help", "", "Show the keys of the focused pane", &[], |_, _| Ok(Deed::Action(Action::OpenHelp))),
     command("quit", "", "Quit", &[], |_, _| Ok(Deed::Action(Action::Quit))),

@@ -34,7 +34,9 @@ pub(super) struct Cx<'a> {
     pub trace: &'a CycleTrace,
     /// The pod.
     pub pod: &'a Pod,
-    /// All objects.
+    /// All objects before anything ran.
+    pub start: &'a ObjectStore,
+    /// All objects as they are asked about.
     pub objects: &'a ObjectStore,
 }
 

@@ -199,7 +199,12 @@ impl Search<'_> {
             CycleOutcome::Unschedulable { message, .. } | CycleOutcome::Error { message } => message.clone(),
             _ => scheduler.last_message(subject.uid()).map(ToString::to_string).unwrap_or_default(),
         };
-        let cx = Cx { trace: &reading.trace, pod: subject, objects: scheduler.objects() };
+        let cx = Cx {
+            trace: &reading.trace,
+            pod: subject,
+            start: self.start.scheduler().objects(),
+            objects: scheduler.objects(),
+        };
         let mut sets = Sets::default();
         // What must be there in every set: a gated pod is not tried at all.
         let first: Vec<Change> = additions::remove_gates(subject).into_iter().collect();

@@ -597,12 +597,16 @@ impl Live {
                 self.say(NoticeLevel::Info, "this is the live cluster: :fork copies it into a sandbox");
             }
             SessionCommand::Inspect(question) => self.inspector.ask(question),
+            SessionCommand::Request(ticket) => ticket.refuse("this is a live cluster"),
             SessionCommand::CallOff(_)
             | SessionCommand::Seek(_)
             | SessionCommand::SeekAgain { .. }
             | SessionCommand::Fork
             | SessionCommand::Compare(..)
+            | SessionCommand::Advise(_)
+            | SessionCommand::TryFix(_)
             | SessionCommand::Debug(_)
+            | SessionCommand::Stage(_)
             | SessionCommand::Back(_)
             | SessionCommand::ToEnd
             | SessionCommand::ToElapsed(_)

@@ -131,6 +131,17 @@ fn made_in(dir: &Path) -> Result<[PathBuf; 2], CertError> {
     Ok([cert_file, key_file])
 }
 
+/// How connections are taken with a certificate that is made now, and that certificate, in PEM.
+///
+/// # Errors
+/// The certificate cannot be made.
+pub fn self_signed() -> Result<(ServerConfig, String), CertError> {
+    let (cert, key) = make_pair()?;
+    let pair = usable(parse_pair(cert.as_bytes(), key.as_bytes())?)?;
+    let serving = ServingCert { files: None, current: RwLock::new(Arc::new(pair)) };
+    Ok((server_config(Arc::new(serving))?, cert))
+}
+
 /// How connections are taken.
 ///
 /// # Errors
