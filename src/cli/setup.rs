@@ -94,7 +94,7 @@ pub(super) fn build_prepared(
 ) -> anyhow::Result<Setup> {
     let configuration = read_configuration(args, program)?;
     let (sources, name) = if args.filenames.is_empty() {
-        (vec![args.world.source()], Str::from("sample"))
+        (vec![args.world.source()], Str::from(args.world.name()))
     } else {
         (input::read_sources(&args.filenames)?, source_name(&args.filenames))
     };

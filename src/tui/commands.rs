@@ -107,7 +107,7 @@ enum Word {
 impl Word {
     /// Whether what is offered shows a form that a person fills in.
     const fn is_form(self) -> bool {
-        matches!(self, Self::Taint | Self::Label | Self::PodSetting | Self::NodeSetting)
+        matches!(self, Self::Taint | Self::Label | Self::PodSetting | Self::NodeSetting | Self::Workload)
     }
 }
 
