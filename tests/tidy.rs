@@ -20,8 +20,24 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("recording", &["api", "config", "framework", "scheduler"]),
     ("explain", &["api", "config", "framework", "plugins", "scheduler"]),
     ("driver", &["api", "config", "framework", "plugins", "scheduler", "recording"]),
-    ("tui", &["api", "framework", "scheduler", "driver", "explain"]),
-    ("cli", &["api", "config", "framework", "plugins", "scheduler", "recording", "driver", "explain", "tui"]),
+    ("testkit", &["api", "config", "framework", "plugins", "scheduler", "driver"]),
+    ("lessons", &["api", "config", "framework", "scheduler", "driver", "explain"]),
+    ("tui", &["api", "framework", "scheduler", "driver", "explain", "lessons"]),
+    (
+        "cli",
+        &[
+            "api",
+            "config",
+            "framework",
+            "plugins",
+            "scheduler",
+            "recording",
+            "driver",
+            "explain",
+            "lessons",
+            "tui",
+        ],
+    ),
 ];
 
 /// What may only be used in these modules, or parts of them.
@@ -160,9 +176,9 @@ fn a_plugin_does_not_import_another_plugin() {
     assert!(offences.is_empty(), "{}", offences.join("\n"));
 }
 
-/// Where plugins may be put together: in the program, and where answers are compared with those of kube-scheduler, which
+/// Where plugins may be put together: in the program, in the kit for tests, and where answers are compared with those of kube-scheduler, which
 /// has its own plugins alone.
-const COMPOSERS: &[&str] = &["cli/program", "driver/conformance", "plugins"];
+const COMPOSERS: &[&str] = &["cli/program", "driver/conformance", "plugins", "testkit"];
 
 #[test]
 fn plugins_are_put_together_in_one_place() {

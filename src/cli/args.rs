@@ -55,6 +55,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Makes a recording of what kube-scheduler-simulator has recorded or exported
     Import(ImportArgs),
+    /// Teaches scheduling: short lessons in the console, with questions that the scheduler itself answers
+    Learn(super::learn::LearnArgs),
     /// Shows, compares or checks a KubeSchedulerConfiguration
     Config(ConfigArgs),
     /// Prints a shell's completions of this command line

@@ -18,6 +18,7 @@ mod fix;
 mod import;
 mod input;
 mod klog;
+mod learn;
 mod live;
 mod man;
 mod program;
@@ -98,6 +99,7 @@ fn run(program: &Main) -> anyhow::Result<ExitCode> {
         Some(Command::Export(export)) => export::run(&export, program)?,
         Some(Command::Import(import)) => import::run(&import, program)?,
         Some(Command::Config(config)) => config::run(&config, program)?,
+        Some(Command::Learn(learn)) => learn::run(&learn, program)?,
         Some(Command::Completions(args)) => completions::run(&args)?,
         Some(Command::Man(args)) => man::run(&args)?,
         Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,

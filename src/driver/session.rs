@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::advice::{AdviceQuestion, Numbered};
 use super::api_server::mirror::Mirror;
 use super::api_server::publish::{Ticket, Writer};
 use super::branches::{BranchComparison, BranchView};
@@ -32,6 +33,7 @@ use super::sandbox::changes::Change;
 use super::sandbox::simulator::Simulator;
 use super::sandbox::world::{WorldOrder, WorldView};
 use super::seek::SeekTo;
+use super::stage::Stage;
 use super::stepper::Stepper;
 use super::timeline::Timeline;
 use super::work::{Work, WorkView};
@@ -216,8 +218,14 @@ pub enum SessionCommand {
     Inspect(Inspect),
     /// Compares two branches.
     Compare(usize, usize),
+    /// Works something out in copies: what would fix a pod, how many more fit.
+    Advise(AdviceQuestion),
+    /// Does one of the fixes that were found last, counted from 0.
+    TryFix(usize),
     /// Sets breakpoints, watches, and goes to where a condition is true.
     Debug(DebugCommand),
+    /// Leaves everything, and stands at that moment of a sandbox.
+    Stage(Stage),
     /// Calls the work of that number off ([`SessionHandle::work`]).
     CallOff(u64),
     /// A client of the API that is served has something written. Not counted as a command.
@@ -334,6 +342,8 @@ pub struct Known {
     pub latency: Option<Arc<LatencyView>>,
     /// What was asked for last besides the view.
     pub inspected: Option<Arc<Inspected>>,
+    /// What was worked out last in copies, with its number.
+    pub advice: Option<Numbered>,
     /// Present where the cluster lives.
     pub world: Option<Arc<WorldView>>,
 }
@@ -599,14 +609,17 @@ fn run(
     let mut last_view = Instant::now();
     let mut n_told = 0;
     let mut n_answered = 0;
+    // A command that came while the scheduler ran. It is not kept waiting for more than an attempt.
+    let mut waiting = None;
     loop {
         let wait = match (stepper.next_tick(), &scan) {
             (wait, None) => wait,
             (wait, Some(_)) => Some(wait.unwrap_or(SCAN_INTERVAL).min(SCAN_INTERVAL)),
         };
-        let received = match wait {
-            None => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(wait) => commands.recv_timeout(wait),
+        let received = match (waiting.take(), wait) {
+            (Some(command), _) => Ok(command),
+            (None, None) => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            (None, Some(wait)) => commands.recv_timeout(wait),
         };
         let mut has_command = false;
         match received {
@@ -633,7 +646,10 @@ fn run(
         let tick_start = Instant::now();
         let wall = tick_start.duration_since(last_tick);
         last_tick = tick_start;
-        stepper.tick(wall, || tick_start.elapsed() >= VIEW_INTERVAL);
+        stepper.tick(wall, || {
+            waiting = waiting.take().or_else(|| commands.try_recv().ok());
+            waiting.is_some() || tick_start.elapsed() >= VIEW_INTERVAL
+        });
         if scan.as_ref().is_some_and(|scan| is_over(stepper.take_news(scan))) {
             *scan = None;
         }
@@ -687,6 +703,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
             recorder: stepper.recorder_view(),
             latency: stepper.latency(),
             inspected,
+            advice: stepper.advice().cloned(),
             world: simulator.world_view().map(Arc::new),
         },
         debug: stepper.debug_view(),

@@ -23,15 +23,18 @@ use super::log_lines::LogLines;
 use super::overlays::compare::CompareOverlay;
 use super::overlays::confirm::Confirm;
 use super::overlays::message::Message;
+use super::overlays::workloads::WorkloadsOverlay;
 use super::overlays::{Overlay, OverlayCx, OverlayOutcome, which_key};
 use super::panes::{self, Cx, Outcome, Pane, PaneId, Request, Subject};
 use super::theme::library::Themes;
 use super::theme::{ColorDepth, Theme};
 use super::widgets::glyphs::Glyphs;
 
+mod advice;
 mod appearance;
 mod draw;
 mod known;
+mod lesson;
 mod live;
 mod moving;
 mod perform;
@@ -179,6 +182,7 @@ pub struct Shell {
     drawn: Drawn,
     standing: Option<Standing>,
     dragged: Option<Dragged>,
+    course: Option<lesson::OpenCourse>,
 }
 
 impl Shell {
@@ -212,6 +216,7 @@ impl Shell {
             drawn: Drawn::default(),
             standing: None,
             dragged: None,
+            course: None,
         };
         shell.follow_selection();
         shell
@@ -246,6 +251,7 @@ impl Shell {
         if compared(&new) > compared(&old) {
             self.overlays.push(Box::new(CompareOverlay::default()));
         }
+        self.take_advice(&old, &new);
         let seen = old.notice.as_ref().map_or(0, |notice| notice.number);
         if let Some(notice) = new.notice.as_ref().filter(|notice| notice.number > seen) {
             if notice.level == NoticeLevel::Error && notice.text.trim_end().contains('\n') {
@@ -583,7 +589,9 @@ impl Shell {
             Ok(Deed::Open(subject)) => return self.open_details(subject),
             Ok(Deed::Theme(name)) => self.use_theme(&name),
             Ok(Deed::Layout(deed)) => return self.use_layout(deed),
+            Ok(Deed::Lesson(deed)) => return self.lesson(deed),
             Ok(Deed::Explain(word)) => self.explain(word),
+            Ok(Deed::Workloads) => self.overlays.push(Box::new(WorkloadsOverlay::default())),
             Err(text) if text.contains('\n') => {
                 self.overlays.push(Box::new(Message::new("not done".to_owned(), text)));
             }

@@ -603,7 +603,10 @@ impl Live {
             | SessionCommand::SeekAgain { .. }
             | SessionCommand::Fork
             | SessionCommand::Compare(..)
+            | SessionCommand::Advise(_)
+            | SessionCommand::TryFix(_)
             | SessionCommand::Debug(_)
+            | SessionCommand::Stage(_)
             | SessionCommand::Back(_)
             | SessionCommand::ToEnd
             | SessionCommand::ToElapsed(_)

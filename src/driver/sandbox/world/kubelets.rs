@@ -74,6 +74,15 @@ impl Kubelets {
         self.down.contains_key(node)
     }
 
+    /// Whether a pod is on its way somewhere: one that is restarted again and again is not.
+    pub(super) fn is_moving(&self) -> bool {
+        self.runs.values().any(|run| match run.stage {
+            Stage::Starting | Stage::Stopping => true,
+            Stage::Running => run.restarts == 0 && run.next().is_some(),
+            Stage::BackOff => false,
+        })
+    }
+
     /// How often containers of a pod were restarted.
     pub(super) fn restarts(&self, pod: &NamespacedName) -> u32 {
         self.runs.get(pod).map_or(0, |run| run.restarts)

@@ -332,10 +332,11 @@ impl World {
     /// node that boots.
     pub(super) fn is_moving(&self) -> bool {
         let is_end = |alarm: &Alarm| {
-            matches!(alarm, Alarm::Boot(_) | Alarm::Pod(_) | Alarm::Silence(_) | Alarm::Evict(_))
+            matches!(alarm, Alarm::Boot(_) | Alarm::Silence(_) | Alarm::Evict(_))
                 || matches!(alarm, Alarm::Workload(kind, _) if *kind != WorkloadKind::CronJob)
         };
-        self.alarms.iter().any(is_end) || !self.drains.is_idle() || !self.autoscaler.is_idle()
+        let has_pods = self.settings.has(Part::Kubelets) && self.kubelets.is_moving();
+        has_pods || self.alarms.iter().any(is_end) || !self.drains.is_idle() || !self.autoscaler.is_idle()
     }
 
     /// Time has gone on.
