@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
@@ -91,9 +92,10 @@ pub(super) fn run(args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
     // Versions go on from one time that a sandbox is served to the next: nobody takes one for another.
     let mirror = Mirror::new(now.as_nanos() / 1_000, now);
     let speed = Some(Speed::Times(args.api.speed)).filter(|_| !args.api.paused);
-    let (session, writer) =
-        spawn_served(setup.simulator, setup.source, setup.desk, std::sync::Arc::clone(&mirror), speed)
-            .context("starting the session")?;
+    let greeting = format!("serving at {}; for kubectl: export KUBECONFIG={}", place.url(), file.display());
+    let seen = Arc::clone(&mirror);
+    let (session, writer) = spawn_served(setup.simulator, setup.source, setup.desk, seen, speed, &greeting)
+        .context("starting the session")?;
     let server = place.serve(mirror, writer).context("--serve-api")?;
     write_kubeconfig(&file, &server.kubeconfig)?;
     let code = match options {
@@ -107,7 +109,7 @@ pub(super) fn run(args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
             for line in &setup.notes {
                 tracing::info!(target: "load", "{line}");
             }
-            tracing::info!(target: "api", "serving the sandbox at {}; KUBECONFIG={}", server.url, file.display());
+            tracing::info!(target: "api", "{greeting}");
             let reason = tui::run(session, options).map_err(|error| console::explain(&error))?;
             match reason {
                 ExitReason::Quit | ExitReason::TerminalGone => exit::OK,

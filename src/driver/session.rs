@@ -484,18 +484,21 @@ pub fn spawn_sandbox(
     spawn(stepper, source, None)
 }
 
-/// The same, seen by the clients of an API through the mirror, and running from the beginning unless it is to be paused.
+/// The same, seen by the clients of an API through the mirror, and running from the beginning at `speed`, if there is one.
+/// `greeting` is the first thing that it says.
 /// The second part of the answer is the way of what they write.
 ///
 /// # Errors
 /// If the system has no thread left.
 pub fn spawn_served(
-    simulator: Simulator,
+    mut simulator: Simulator,
     source: Str,
     desk: Option<Desk>,
     mirror: Arc<Mirror>,
     speed: Option<Speed>,
+    greeting: &str,
 ) -> std::io::Result<(SessionHandle, Writer)> {
+    simulator.begin_telling();
     let mut stepper = Stepper::measured(simulator);
     if let Some(desk) = desk {
         stepper.set_desk(desk);
@@ -505,6 +508,7 @@ pub fn spawn_served(
         stepper.command(SessionCommand::SetSpeed(speed));
         stepper.command(SessionCommand::Run);
     }
+    stepper.say(NoticeLevel::Info, greeting);
     let (commands, views, work) = spawn_with(stepper, source, None)?;
     let writer = Writer::new(commands.clone());
     let quitting = QuitOnDrop(commands);
