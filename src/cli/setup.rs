@@ -106,6 +106,11 @@ pub(super) fn build_prepared(
     assemble(configuration, ground, args, record, purpose, program)
 }
 
+/// Says what lives in a cluster that was read.
+type FindLife<'a> = dyn FnOnce(&mut Loaded) -> anyhow::Result<Option<Life>> + 'a;
+/// Does something to a configuration and a cluster before a sandbox is made of them.
+type Prepare<'a> = dyn FnOnce(&mut SchedulerConfig, &mut SandboxApi) + 'a;
+
 /// What a sandbox stands on.
 pub(super) struct Ground<'a> {
     /// The manifests.
@@ -115,9 +120,9 @@ pub(super) struct Ground<'a> {
     /// When simulated time begins.
     pub start: Time,
     /// Says what lives in the cluster.
-    pub life: Box<dyn FnOnce(&mut Loaded) -> anyhow::Result<Option<Life>> + 'a>,
+    pub life: Box<FindLife<'a>>,
     /// What is done to the configuration and the cluster first.
-    pub prepare: Box<dyn FnOnce(&mut SchedulerConfig, &mut SandboxApi) + 'a>,
+    pub prepare: Box<Prepare<'a>>,
 }
 
 /// Builds a sandbox on manifests, under a configuration.
