@@ -149,6 +149,8 @@ pub struct History<M: Machine> {
     copy_cost: Elapsed,
     limits: HistoryLimits,
     work: Work,
+    /// How often another copy has taken the machine's place.
+    n_jumps: u64,
 }
 
 impl<M: Machine> History<M> {
@@ -168,6 +170,7 @@ impl<M: Machine> History<M> {
             copy_cost: Elapsed::ZERO,
             limits,
             work: Work::default(),
+            n_jumps: 0,
         };
         history.keep(branch, 0, history.machine.clone(), Elapsed::ZERO);
         history
@@ -202,6 +205,11 @@ impl<M: Machine> History<M> {
     /// The machine at the present moment.
     pub fn machine(&self) -> &M {
         &self.machine
+    }
+
+    /// How often the machine was set to another moment than the one behind its last operation.
+    pub const fn n_jumps(&self) -> u64 {
+        self.n_jumps
     }
 
     /// The same, for changes that have no influence on what operations do.
@@ -370,6 +378,7 @@ impl<M: Machine> History<M> {
         if !is_ahead {
             let Some(checkpoint) = self.checkpoints.get(&(owner, from)) else { return false };
             self.machine = checkpoint.machine.clone();
+            self.n_jumps += 1;
             self.position = from;
             self.cost = Elapsed::ZERO;
         }
@@ -475,19 +484,24 @@ impl<M: Machine> History<M> {
 
     fn begin_branch_if_needed(&mut self) {
         if self.position < self.end() || self.is_given() {
-            // Where one branch was left for this one at this very moment, it is that one that is left again.
-            let mut left = self.branch;
-            while let Some((parent, at)) = self.branches.get(left.0).and_then(|branch| branch.parent)
-                && at >= self.position
-            {
-                left = parent;
-            }
-            let parent = Some((left, self.position));
-            let first = self.position;
-            let entries = VecDeque::new();
-            self.branches.push(Branch { parent, first, entries, is_given: false, is_forgotten: false });
-            self.branch = BranchId(self.branches.len() - 1);
+            self.begin_branch();
         }
+    }
+
+    /// What is done from now on is a branch of its own, also at the end of the present one.
+    pub fn begin_branch(&mut self) {
+        // Where one branch was left for this one at this very moment, it is that one that is left again.
+        let mut left = self.branch;
+        while let Some((parent, at)) = self.branches.get(left.0).and_then(|branch| branch.parent)
+            && at >= self.position
+        {
+            left = parent;
+        }
+        let parent = Some((left, self.position));
+        let first = self.position;
+        let entries = VecDeque::new();
+        self.branches.push(Branch { parent, first, entries, is_given: false, is_forgotten: false });
+        self.branch = BranchId(self.branches.len() - 1);
     }
 
     fn make_checkpoint_if_due(&mut self) {

@@ -8,6 +8,8 @@ use crate::api::{Duration, Kind, NamespacedName, Time};
 use crate::framework::meter::Meter;
 use crate::scheduler::pod_group_trace::GroupStep;
 
+use super::advice::{AdviceQuestion, Numbered};
+use super::api_server::publish::Publisher;
 use super::branches::{BranchComparison, BranchView};
 use super::breakpoints::list::Stop;
 use super::breakpoints::look::{Before, place_in};
@@ -15,6 +17,8 @@ use super::breakpoints::{Breaks, DebugCommand, DebugView};
 use super::desk::Desk;
 use super::inspect::{Inspected, Inspector};
 use super::latency::{Latencies, LatencyView};
+use super::outlook::asking::Asking;
+use super::outlook::task::WhatIfView;
 use super::replay::chunk::Lead;
 use super::rewind::{Moment, Rewind};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
@@ -50,12 +54,18 @@ pub struct Stepper {
     /// Why it stands where it stands, if that is because of a breakpoint.
     stop: Option<Stop>,
     comparison: Option<(u64, Arc<BranchComparison>)>,
+    /// What was worked out last that a person had asked for.
+    pub(super) advice: Option<Numbered>,
     /// What is looked into besides the view.
     inspector: Inspector,
+    /// What would be, if somebody asks.
+    pub(super) asking: Asking,
     /// Who measures, if anybody does.
     latencies: Option<Arc<Latencies>>,
     /// Where long work is told of.
     pub(super) work: Work,
+    /// Present while the sandbox is served as an API.
+    pub(super) served: Option<Publisher>,
 }
 
 impl Stepper {
@@ -70,6 +80,18 @@ impl Stepper {
         let meter: Arc<dyn Meter> = Arc::<Latencies>::clone(&latencies);
         simulator.scheduler_mut().measure(&meter);
         Self { latencies: Some(latencies), ..Self::new(simulator) }
+    }
+
+    /// Measures the sandbox that has taken the place of another one.
+    pub(super) fn measure_again(&mut self) {
+        let Some(latencies) = &self.latencies else { return };
+        let meter: Arc<dyn Meter> = Arc::<Latencies>::clone(latencies);
+        self.rewind.simulator_mut().scheduler_mut().measure(&meter);
+    }
+
+    /// It stands where it stands because somebody put it there.
+    pub(super) fn forget_stop(&mut self) {
+        self.stop = None;
     }
 
     /// How long plugins took so far, if that is measured.
@@ -95,9 +117,12 @@ impl Stepper {
             breaks: Breaks::default(),
             stop: None,
             comparison: None,
+            advice: None,
             inspector: Inspector::default(),
+            asking: Asking::default(),
             latencies: None,
             work: Work::default(),
+            served: None,
         };
         stepper.tell_how_it_ends();
         stepper.tell_marks();
@@ -135,6 +160,12 @@ impl Stepper {
         self.comparison.as_ref()
     }
 
+    /// The last question of what would be, with what is known of it.
+    pub fn what_if(&mut self) -> Option<Arc<WhatIfView>> {
+        self.asking.look();
+        self.asking.view()
+    }
+
     /// Looks at what is watched.
     pub fn update_watches(&mut self) {
         self.breaks.update_watches(self.rewind.simulator().scheduler());
@@ -168,8 +199,13 @@ impl Stepper {
 
     /// Does a command. False if the session is to end.
     pub fn command(&mut self, command: SessionCommand) -> bool {
-        let is_about_the_view =
-            matches!(command, SessionCommand::SetSpeed(_) | SessionCommand::Faster | SessionCommand::Slower);
+        let is_about_the_view = matches!(
+            command,
+            SessionCommand::SetSpeed(_)
+                | SessionCommand::Faster
+                | SessionCommand::Slower
+                | SessionCommand::Request(_)
+        );
         if !is_about_the_view {
             self.breaks.run_to(None);
         }
@@ -207,9 +243,19 @@ impl Stepper {
             SessionCommand::SaveLast(to) => self.save_last(&to),
             SessionCommand::Inspect(question) => self.inspector.ask(question),
             SessionCommand::Compare(a, b) => self.compare(a, b),
+            SessionCommand::Advise(question) => self.advise(&question),
+            SessionCommand::TryFix(index) => self.try_fix(index),
+            SessionCommand::WhatIf(text) => self.ask_what_if(&text),
+            SessionCommand::TakeWhatIf => self.take_what_if(),
+            SessionCommand::ForgetWhatIf => self.asking.forget(),
             SessionCommand::Debug(command) => self.debug(command),
+            SessionCommand::Stage(stage) => self.take_stage(&stage),
             // What is under way does not come here to be called off.
             SessionCommand::CallOff(_) => {}
+            SessionCommand::Request(ticket) => {
+                self.answer_client(&ticket);
+                return true;
+            }
             SessionCommand::Quit => return false,
         }
         let is_called_off = task.is_some_and(|task| task.is_called_off());
@@ -296,7 +342,7 @@ impl Stepper {
         }
     }
 
-    fn edit(&mut self, edit: Edit) {
+    pub(super) fn edit(&mut self, edit: Edit) {
         let n_branches = self.moment().n_branches;
         let watch = self.before_a_move().filter(|_| self.run_state != RunState::Paused);
         if let Err(said) = self.rewind.try_for_branch(&edit) {
@@ -474,7 +520,7 @@ impl Stepper {
         /// The clock on the screen moves at least so often.
         const TICK_MAX: Duration = Duration::from_millis(100);
         match (self.run_state, self.speed) {
-            (RunState::Paused, _) => None,
+            (RunState::Paused, _) => self.asking.is_underway().then_some(TICK_MAX),
             (RunState::RunningToOutcome, _) | (_, Speed::Max) => Some(Duration::ZERO),
             (RunState::Running, _) if self.breaks.is_running_to() => Some(Duration::ZERO),
             (RunState::Running, Speed::Times(n)) => {
@@ -625,6 +671,12 @@ fn work_of(command: &SessionCommand) -> Option<String> {
         }
         SessionCommand::Seek(SeekTo::Previous(_)) | SessionCommand::SeekAgain { is_back: true } => {
             "looking for the one before".to_owned()
+        }
+        SessionCommand::Advise(AdviceQuestion::Fix(question)) => {
+            format!("looking for what lets {} run", question.pod)
+        }
+        SessionCommand::Advise(AdviceQuestion::Capacity { pod, .. }) => {
+            format!("counting how many more fit like {pod}")
         }
         SessionCommand::Compare(a, b) => format!("comparing branches {a} and {b}"),
         SessionCommand::Debug(DebugCommand::RunBackTo(condition)) => format!("going back to {condition}"),

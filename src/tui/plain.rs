@@ -71,6 +71,9 @@ impl Plain {
         if self.is_prompting {
             self.say("Type help for the commands, quit to end.")?;
         }
+        for line in self.shell.take_lesson_news() {
+            self.say(&line)?;
+        }
         loop {
             self.prompt()?;
             let reason = tokio::select! {
@@ -242,6 +245,9 @@ impl Plain {
         }
         if let Some(notice) = self.shell.take_notice() {
             self.say(&notice)?;
+        }
+        for line in self.shell.take_lesson_news() {
+            self.say(&line)?;
         }
         Ok(())
     }

@@ -23,15 +23,19 @@ use super::log_lines::LogLines;
 use super::overlays::compare::CompareOverlay;
 use super::overlays::confirm::Confirm;
 use super::overlays::message::Message;
+use super::overlays::what_if::WhatIfOverlay;
+use super::overlays::workloads::WorkloadsOverlay;
 use super::overlays::{Overlay, OverlayCx, OverlayOutcome, which_key};
 use super::panes::{self, Cx, Outcome, Pane, PaneId, Request, Subject};
 use super::theme::library::Themes;
 use super::theme::{ColorDepth, Theme};
 use super::widgets::glyphs::Glyphs;
 
+mod advice;
 mod appearance;
 mod draw;
 mod known;
+mod lesson;
 mod live;
 mod moving;
 mod perform;
@@ -179,6 +183,7 @@ pub struct Shell {
     drawn: Drawn,
     standing: Option<Standing>,
     dragged: Option<Dragged>,
+    course: Option<lesson::OpenCourse>,
 }
 
 impl Shell {
@@ -212,6 +217,7 @@ impl Shell {
             drawn: Drawn::default(),
             standing: None,
             dragged: None,
+            course: None,
         };
         shell.follow_selection();
         shell
@@ -245,6 +251,11 @@ impl Shell {
         let compared = |view: &SessionView| view.comparison.as_ref().map(|(number, _)| *number);
         if compared(&new) > compared(&old) {
             self.overlays.push(Box::new(CompareOverlay::default()));
+        }
+        self.take_advice(&old, &new);
+        let asked = |view: &SessionView| view.known.what_if.as_ref().map(|asked| asked.number);
+        if asked(&new) > asked(&old) {
+            self.overlays.push(Box::new(WhatIfOverlay::default()));
         }
         let seen = old.notice.as_ref().map_or(0, |notice| notice.number);
         if let Some(notice) = new.notice.as_ref().filter(|notice| notice.number > seen) {
@@ -583,7 +594,9 @@ impl Shell {
             Ok(Deed::Open(subject)) => return self.open_details(subject),
             Ok(Deed::Theme(name)) => self.use_theme(&name),
             Ok(Deed::Layout(deed)) => return self.use_layout(deed),
+            Ok(Deed::Lesson(deed)) => return self.lesson(deed),
             Ok(Deed::Explain(word)) => self.explain(word),
+            Ok(Deed::Workloads) => self.overlays.push(Box::new(WorkloadsOverlay::default())),
             Err(text) if text.contains('\n') => {
                 self.overlays.push(Box::new(Message::new("not done".to_owned(), text)));
             }

@@ -1,5 +1,6 @@
 //! The screen: panes drawn into buffers from a cluster made by hand, and the bytes that reach a terminal.
 
+mod advice;
 mod bytes;
 pub mod console;
 mod drawing;
@@ -13,4 +14,6 @@ mod panes;
 mod stories;
 mod themes;
 mod timeline;
+mod what_if;
 mod why;
+mod workloads;

@@ -24,7 +24,7 @@ use super::following::Following;
 use super::living;
 use super::returns::Returns;
 use super::scenario::Scenario;
-use super::told::Told;
+use super::told::{Telling, Told};
 use super::world::WorldView;
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
@@ -72,7 +72,7 @@ pub struct Simulator {
     /// What the scheduler was started again under last, if it was.
     pub(super) configuration: Option<Arc<str>>,
     /// What has happened since it was last asked for, if somebody asks.
-    pub(super) told: Option<Vec<Told>>,
+    pub(super) told: Option<Telling>,
 }
 
 /// The way to a recording, for a simulator and its copies.
@@ -543,6 +543,7 @@ impl Simulator {
         self.scan();
         self.input(Input::Timeout);
         self.play_scenario();
+        self.tell_of_workloads();
     }
 
     /// Lets the autoscaler ask the scheduler, if it is time to.
@@ -587,7 +588,7 @@ impl Simulator {
                 };
             }
             Edit::Change(change) => {
-                return self.change_cluster(change).map_err(|error| error.to_string());
+                return self.change_cluster(change);
             }
             Edit::Weight { plugin, weight } => return self.set_weight(plugin, *weight),
             Edit::Configure { source, text } => return self.configure(source, text),
@@ -655,7 +656,7 @@ impl Simulator {
                 scenario.observe(&event, self.now);
             }
             if let Some(told) = &mut self.told {
-                told.push(Told::Object(event.clone()));
+                told.log.push(Told::Object(event.clone()));
             }
             self.handle(watch_input(event));
         }
@@ -686,7 +687,8 @@ impl Simulator {
             }
             EffectKind::DeletePod { pod, uid } => {
                 if let Some(victim) = self.api.objects().pods.get(&pod) {
-                    self.returns.evicted(victim);
+                    let world = self.controllers.as_ref().and_then(Controllers::world);
+                    self.returns.evicted(victim, world);
                 }
                 self.api.evict_pod(&pod, &uid, self.now)
             }

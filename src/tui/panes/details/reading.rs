@@ -133,6 +133,10 @@ fn all_nodes(page: &mut Page, reading: &PodReading, cx: &Cx<'_>) {
     }
     page.heading("what the search would come to");
     page.text(explain::verdict_so_far(&reading.trace), Role::Text);
+    for reason in explain::report::reasons(&reading.trace) {
+        let what = format!("{} {} {} ({})", reason.plugin, cx.glyphs.dot, reason.reason, reason.code);
+        page.count(reason.nodes, reading.nodes.len(), what, Role::Text);
+    }
     page.text("An attempt asks no plugin behind the first that refuses; here all were asked.", Role::Muted);
 }
 
