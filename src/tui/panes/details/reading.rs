@@ -82,7 +82,7 @@ pub(super) fn reading(page: &mut Page, pod: &NamespacedName, node: Option<&Str>,
             }
         }
         Some(Found::Nothing(why)) => page.text(why.clone(), Role::Muted),
-        Some(Found::Internals(_)) | None => {}
+        Some(Found::Internals(_) | Found::Object(_)) | None => {}
     }
 }
 
