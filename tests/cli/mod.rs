@@ -6,6 +6,7 @@ mod export;
 mod gallery;
 mod help;
 mod input;
+mod learn;
 mod output;
 #[cfg(unix)]
 mod readme;
