@@ -49,6 +49,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "driver/extender/tls",
             "driver/live/audit",
             "driver/metrics",
+            "driver/outlook/asking",
             "driver/recorder",
             "driver/serve",
             "tui/event_loop",

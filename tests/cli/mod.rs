@@ -1,5 +1,6 @@
 //! The command line: what goes in, what comes out, on which stream and with which exit code.
 
+mod advice;
 mod config;
 mod dump;
 mod export;
@@ -7,6 +8,7 @@ mod gallery;
 mod help;
 mod input;
 mod learn;
+mod outlook;
 mod output;
 #[cfg(unix)]
 mod readme;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use schedscope::api::NamespacedName;
 use schedscope::api::workloads::WorkloadKind;
+use schedscope::api::{NamespacedName, Time};
+use schedscope::driver::sandbox::controllers::Deed;
 use schedscope::driver::sandbox::world::{GroupRow, Part, WorkloadRow, WorldOrder, WorldView};
 use schedscope::driver::session::{Edit, Known, SessionCommand, SessionView};
 use schedscope::tui::keymap::key;
@@ -54,7 +55,16 @@ fn view() -> SessionView {
     ];
     let parts = Part::ALL.iter().map(|part| (*part, *part != Part::Autoscaler)).collect();
     let groups = vec![GroupRow { name: "burst".into(), size: 1, booting: 1, bounds: (0, 4) }];
-    let world = Some(Arc::new(WorldView { parts, workloads, groups }));
+    let deeds = vec![Deed {
+        at: Time::from_secs(10),
+        controller: "deployment-controller",
+        kind: "Deployment",
+        object: NamespacedName::new("shop", "web"),
+        is_warning: false,
+        reason: "ScalingReplicaSet",
+        note: "scaled up replica set web-6b7c9d from 3 to 4".to_owned(),
+    }];
+    let world = Some(Arc::new(WorldView { parts, workloads, groups, deeds }));
     SessionView { known: Known { world, ..Known::default() }, ..session(2) }
 }
 
@@ -107,6 +117,7 @@ fn enter_shows_the_pods_of_a_workload_and_goes_to_one() {
     press(&mut shell, "enter");
     let text = screen(&mut shell, (120, 36));
     assert!(text.contains("deployment shop/web") && text.contains("shop/web-0  has no node"), "{text}");
+    assert!(text.contains("00:00:10  scaled up replica set web-6b7c9d from 3 to 4"), "{text}");
     press(&mut shell, "enter");
     assert!(!shell.has_overlay());
 }

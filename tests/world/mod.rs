@@ -1,6 +1,7 @@
 //! A cluster that lives: what its kubelets, controllers and its autoscaler do, by the rules of the Kubernetes documents.
 
 mod budgets;
+mod documents;
 mod nodes;
 mod pods;
 mod properties;

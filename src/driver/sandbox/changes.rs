@@ -9,12 +9,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::api::objects::{Node, Pod, Taint, TaintEffect};
+use crate::api::workloads::WorkloadKind;
 use crate::api::{Kind, NamespacedName, Object, Selector, Str, Time};
 
 use super::api::{ApiError, SandboxApi, not_found};
+use super::controllers::Controllers;
 use super::edits::EditError;
 use super::returns::{Fate, Returns, fate, free_name, fresh_copy};
 use super::simulator::Simulator;
+use super::world::{World, WorldOrder};
 
 /// The taint of a node whose kubelet is not heard of.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -123,8 +126,16 @@ impl Simulator {
     /// Pods of a controller that the scheduler evicts come back from now on.
     #[must_use]
     pub fn with_returning_victims(mut self) -> Self {
-        self.returns.replace_victims();
+        // In a cluster that lives controllers do.
+        if !self.lives() {
+            self.returns.replace_victims();
+        }
         self
+    }
+
+    /// Whether the cluster lives.
+    fn lives(&self) -> bool {
+        self.controllers.as_ref().is_some_and(|controllers| controllers.world().is_some())
     }
 
     /// The pods that came back for others.
@@ -132,25 +143,53 @@ impl Simulator {
         &self.returns
     }
 
+    /// The same in a cluster that lives, where others do the work; none if it is nothing for them.
+    fn change_living(&mut self, change: &Change) -> Option<Result<String, EditError>> {
+        let order = match change {
+            Change::Drain(node) => WorldOrder::Drain { node: node.clone(), is_forced: true },
+            Change::NodeDown(node) => WorldOrder::NodeDown(node.clone()),
+            Change::NodeUp(node) => WorldOrder::NodeUp(node.clone()),
+            Change::Scale { of: Workload::Controller { namespace, kind, name }, count } => {
+                let kind = WorkloadKind::of_word(kind)?;
+                let world = self.controllers.as_ref()?.world()?;
+                let key = world.find(kind, namespace.as_ref(), name)?;
+                WorldOrder::Scale { kind, key, replicas: i32::try_from(*count).ok()? }
+            }
+            // Whoever owns its pods makes them again.
+            Change::RemoveNode(node) => return Some(self.api.delete_node(node)),
+            Change::AddNodes { .. } | Change::Scale { .. } => return None,
+        };
+        let controllers = self.controllers.as_mut()?;
+        Some(controllers.order(&mut self.api, self.now, &order).map_err(EditError::Syntax))
+    }
+
     /// Changes the cluster, at the present time.
-    pub(super) fn change_cluster(&mut self, change: &Change) -> Result<String, EditError> {
-        let said = make(&mut self.api, &mut self.returns, change, self.now);
+    pub(super) fn change_cluster(&mut self, change: &Change) -> Result<String, String> {
+        if self.lives()
+            && let Some(said) = self.change_living(change)
+        {
+            self.settle();
+            return said.map_err(|error| error.to_string());
+        }
+        let world = self.controllers.as_ref().and_then(Controllers::world);
+        let said = make(&mut self.api, &mut self.returns, world, change, self.now);
         self.settle();
-        said
+        said.map_err(|error| error.to_string())
     }
 }
 
 fn make(
     api: &mut SandboxApi,
     returns: &mut Returns,
+    world: Option<&World>,
     change: &Change,
     now: Time,
 ) -> Result<String, EditError> {
     match change {
-        Change::Drain(node) => drain(api, returns, node, now),
+        Change::Drain(node) => drain(api, returns, world, node, now),
         Change::RemoveNode(node) => {
             for pod in pods_on(api, node) {
-                returns.expect(&pod);
+                returns.expect(&pod, world);
             }
             api.delete_node(node)
         }
@@ -171,7 +210,13 @@ pub fn pods_on(api: &SandboxApi, node: &Str) -> Vec<Arc<Pod>> {
     api.objects().pods.values().filter(|pod| pod.spec.node_name == *node).cloned().collect()
 }
 
-fn drain(api: &mut SandboxApi, returns: &mut Returns, name: &Str, now: Time) -> Result<String, EditError> {
+fn drain(
+    api: &mut SandboxApi,
+    returns: &mut Returns,
+    world: Option<&World>,
+    name: &Str,
+    now: Time,
+) -> Result<String, EditError> {
     api.cordon(name)?;
     let (mut n_back, mut n_lost) = (0, 0);
     for pod in pods_on(api, name) {
@@ -181,7 +226,7 @@ fn drain(api: &mut SandboxApi, returns: &mut Returns, name: &Str, now: Time) -> 
             Fate::ComesBack => n_back += 1,
             Fate::Lost => n_lost += 1,
         }
-        returns.expect(&pod);
+        returns.expect(&pod, world);
         api.delete_pod(&pod.key(), now)?;
     }
     let lost = match n_lost {

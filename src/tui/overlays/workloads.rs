@@ -7,6 +7,7 @@ use ratatui::text::Line;
 
 use crate::api::NamespacedName;
 use crate::api::workloads::WorkloadKind;
+use crate::driver::sandbox::controllers::Deed;
 use crate::driver::sandbox::world::{WorkloadRow, WorldView};
 use crate::driver::session::SessionView;
 use crate::tui::action::{Action, Context};
@@ -21,6 +22,8 @@ const CONTEXTS: &[Context] = &[Context::Overlay, Context::List];
 const WIDTH: u16 = 110;
 const WIDTH_OF_KIND: u16 = 12;
 const WIDTH_OF_NUMBER: u16 = 8;
+/// What was done with a workload is shown so far back.
+const DEEDS_MAX: usize = 6;
 const NUMBERS: [&str; 4] = ["WANTED", "THERE", "READY", "NO NODE"];
 
 type Key = (WorkloadKind, NamespacedName);
@@ -104,7 +107,10 @@ impl Overlay for WorkloadsOverlay {
                 format!("{} {} {} pods of it", row.kind.as_str().to_lowercase(), row.key, cx.glyphs.dot);
             let pod_at = |index: usize| row.pods.get(index).cloned();
             self.pods.sync(row.pods.len(), pod_at);
-            let body = frame(screen, buf, &title, row.pods.len().max(2), width, "go to the pod", cx);
+            let deeds = deeds_of(cx.view, row);
+            let n_lines = row.pods.len().max(2) + deeds.len() + usize::from(!deeds.is_empty());
+            let body = frame(screen, buf, &title, n_lines, width, "go to the pod", cx);
+            let body = put_deeds(body, buf, &deeds, cx);
             if row.pods.is_empty() {
                 put_wrapped(body, buf, "It has no pods now.", 0, Role::Muted, cx);
             }
@@ -150,6 +156,34 @@ impl Overlay for WorkloadsOverlay {
             text::put(buf, body.x, y, body.width, line, cx.theme.style(Role::Muted), cx.glyphs);
         }
     }
+}
+
+/// What was done with a workload last, the newest last.
+fn deeds_of<'v>(view: &'v SessionView, row: &WorkloadRow) -> Vec<&'v Deed> {
+    let all = world(view).map(|world| world.deeds.as_slice()).unwrap_or_default();
+    let is_of = |deed: &&Deed| deed.kind == row.kind.as_str() && deed.object == row.key;
+    let mut deeds: Vec<&Deed> = all.iter().rev().filter(is_of).take(DEEDS_MAX).collect();
+    deeds.reverse();
+    deeds
+}
+
+/// Writes them at the foot of the page, if there is room, and returns the rest of it.
+fn put_deeds(body: Rect, buf: &mut Buffer, deeds: &[&Deed], cx: &OverlayCx<'_>) -> Rect {
+    let n = u16::try_from(deeds.len()).unwrap_or(0);
+    let Some(height) = body.height.checked_sub(n + 1).filter(|height| *height >= 2 && n > 0) else {
+        return body;
+    };
+    let start = cx.view.scheduler.now;
+    let elapsed = cx.view.elapsed;
+    for (deed, y) in deeds.iter().zip(body.y + height + 1..body.bottom()) {
+        let ago = start.saturating_since(deed.at);
+        let at = elapsed.saturating_sub(ago).as_secs();
+        let time = format!("{:02}:{:02}:{:02}  ", at / 3_600, at / 60 % 60, at % 60);
+        let x = text::put(buf, body.x, y, body.width, &time, cx.theme.style(Role::Muted), cx.glyphs);
+        let role = if deed.is_warning { Role::Warning } else { Role::Text };
+        text::put(buf, x, y, body.right().saturating_sub(x), &deed.note, cx.theme.style(role), cx.glyphs);
+    }
+    Rect { height, ..body }
 }
 
 /// The parts and the node groups.

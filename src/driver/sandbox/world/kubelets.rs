@@ -101,8 +101,9 @@ impl Kubelets {
             return;
         }
         let stage = self.runs.get(key).map(|run| run.stage);
+        let is_planned = wx.alarms.at(&Alarm::Pod(key.clone())).is_some();
         match stage {
-            Some(Stage::Stopping) => {}
+            Some(Stage::Stopping) if is_planned => {}
             _ if pod.is_terminating() => self.stop(wx, key, &pod),
             None if pod.status.phase == "Running" => self.take_over(wx, key, &pod),
             None => self.start(wx, key, &pod),
