@@ -3,7 +3,7 @@
 use crate::explain::{self, CellPoint, ToWin};
 use crate::scheduler::trace::{CycleTrace, NodeVerdict};
 
-use super::answer::{Answer, folded};
+use super::answer::folded;
 use super::expression::{Call, Expression, Moment};
 use super::script::object_name;
 
@@ -40,15 +40,17 @@ fn one_node(trace: &CycleTrace, typed: &str) -> Option<String> {
 }
 
 /// How the right answer comes about.
-pub fn for_it(expression: &Expression, moment: &Moment, answer: &Answer) -> Vec<String> {
+pub fn for_it(expression: &Expression, moment: &Moment) -> Vec<String> {
     let call = expression.call();
+    if matches!(call.function.name, "queue" | "gate" | "attempts" | "backoff" | "tried-at" | "woken-by") {
+        return whereabouts(call, moment);
+    }
     let Some(trace) = attempt(call, moment) else { return Vec::new() };
     match call.function.name {
         "chosen" | "node" | "domain" => chosen(trace),
-        "plugin" | "code" => match (call.argument("NODE"), answer) {
-            (Some(node), _) => refusal(trace, node).into_iter().collect(),
-            _ => Vec::new(),
-        },
+        "plugin" | "code" => {
+            call.argument("NODE").and_then(|node| refusal(trace, node)).into_iter().collect()
+        }
         "plugins" | "feasible" | "rejected" | "evaluated" | "message" => refusals(trace),
         "raw" | "score" | "weighted" => match (call.argument("PLUGIN"), call.argument("NODE")) {
             (Some(plugin), Some(node)) => {
@@ -61,7 +63,6 @@ pub fn for_it(expression: &Expression, moment: &Moment, answer: &Answer) -> Vec<
             explain::leader(trace).split('\n').filter(|line| !line.is_empty()).map(str::to_owned).collect()
         }
         "victims" | "candidates" | "nominated" => preemption(trace),
-        "queue" | "gate" | "attempts" | "backoff" | "tried-at" | "woken-by" => whereabouts(call, moment),
         _ => Vec::new(),
     }
 }

@@ -217,8 +217,8 @@ fn hints_come_one_by_one_and_the_answer_can_be_told() {
     );
     course.again();
     assert!(!course.is_told());
-    assert!(course.next().unwrap_err().contains("the last lesson"));
-    assert!(course.previous().unwrap_err().contains("the first lesson"));
+    assert!(course.next_lesson().unwrap_err().contains("the last lesson"));
+    assert!(course.previous_lesson().unwrap_err().contains("the first lesson"));
 }
 
 #[test]

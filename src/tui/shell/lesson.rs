@@ -213,8 +213,8 @@ impl Shell {
             LessonDeed::Answer(typed) => course.answer(&typed),
             LessonDeed::Hint => course.hint(),
             LessonDeed::Reveal => course.reveal(),
-            LessonDeed::Next => course.next(),
-            LessonDeed::Previous => course.previous(),
+            LessonDeed::Next => course.next_lesson(),
+            LessonDeed::Previous => course.previous_lesson(),
             LessonDeed::Again => Ok(course.again()),
             LessonDeed::GoTo(word) => match course.find(&word) {
                 Some(at) => course.go_to(at),
