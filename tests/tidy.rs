@@ -20,8 +20,24 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("recording", &["api", "config", "framework", "scheduler"]),
     ("explain", &["api", "config", "framework", "plugins", "scheduler"]),
     ("driver", &["api", "config", "framework", "plugins", "scheduler", "recording"]),
-    ("tui", &["api", "framework", "scheduler", "driver", "explain"]),
-    ("cli", &["api", "config", "framework", "plugins", "scheduler", "recording", "driver", "explain", "tui"]),
+    ("testkit", &["api", "config", "framework", "plugins", "scheduler", "driver"]),
+    ("lessons", &["api", "config", "framework", "scheduler", "driver", "explain"]),
+    ("tui", &["api", "framework", "scheduler", "driver", "explain", "lessons"]),
+    (
+        "cli",
+        &[
+            "api",
+            "config",
+            "framework",
+            "plugins",
+            "scheduler",
+            "recording",
+            "driver",
+            "explain",
+            "lessons",
+            "tui",
+        ],
+    ),
 ];
 
 /// What may only be used in these modules, or parts of them.
@@ -43,7 +59,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     ("std::env", &["cli", "tui/mod", "tui/terminal", "tui/event_loop"]),
     // Device selectors read addresses; they connect to none.
-    ("std::net", &["cli/serve", "driver/extender", "driver/serve", "framework/device_cel"]),
+    (
+        "std::net",
+        &["cli/serve", "driver/api_server", "driver/extender", "driver/serve", "framework/device_cel"],
+    ),
     ("std::thread", &["driver", "tui/event_loop", "tui/signals", "tui/terminal", "tui/remote"]),
     ("Instant::now", &["driver", "tui/event_loop", "tui/remote"]),
     ("SystemTime", &["driver", "cli", "tui/log_lines"]),
@@ -158,9 +177,9 @@ fn a_plugin_does_not_import_another_plugin() {
     assert!(offences.is_empty(), "{}", offences.join("\n"));
 }
 
-/// Where plugins may be put together: in the program, and where answers are compared with those of kube-scheduler, which
+/// Where plugins may be put together: in the program, in the kit for tests, and where answers are compared with those of kube-scheduler, which
 /// has its own plugins alone.
-const COMPOSERS: &[&str] = &["cli/program", "driver/conformance", "plugins"];
+const COMPOSERS: &[&str] = &["cli/program", "driver/conformance", "plugins", "testkit"];
 
 #[test]
 fn plugins_are_put_together_in_one_place() {

@@ -5,6 +5,7 @@
 //! is read as the pod that it becomes. Field names and meaning are those of the Kubernetes API v1.36.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
@@ -96,6 +97,8 @@ pub struct Workload {
     pub spec: WorkloadSpec,
     /// What had become of it where it was written down.
     pub status: WorkloadStatus,
+    /// `spec` as it was written, with what is not read here.
+    pub text: Option<Arc<serde_json::Value>>,
 }
 
 /// What is wanted.
@@ -142,7 +145,7 @@ pub struct PodTemplate {
 macro_rules! specs {
     ($($(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty),+ $(,)? })+) => {
         $($(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Default, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Default, Deserialize, serde::Serialize)]
         #[serde(rename_all = "camelCase")]
         #[expect(missing_docs, reason = "the fields are those of the Kubernetes API reference")]
         pub struct $name {
@@ -275,7 +278,7 @@ impl Workload {
             S: Default + Deserialize<'de>,
         {
             let Whole { metadata, spec, status } = Whole::<S>::deserialize(deserializer)?;
-            Ok(Workload { metadata, spec: make(Box::new(spec)), status })
+            Ok(Workload { metadata, spec: make(Box::new(spec)), status, text: None })
         }
         match kind {
             WorkloadKind::CronJob => read(deserializer, WorkloadSpec::CronJob),

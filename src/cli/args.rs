@@ -6,6 +6,7 @@ use super::explain::ExplainArgs;
 use super::fix::FixArgs;
 use super::generate::GenerateArgs;
 use super::scenario::ScenarioArgs;
+use super::serve_api::ServeApiArgs;
 use super::serve_args::{AttachArgs, ServeArgs};
 use super::whatif::WhatIfArgs;
 use super::world::WorldArgs;
@@ -64,6 +65,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Makes a recording of what kube-scheduler-simulator has recorded or exported
     Import(ImportArgs),
+    /// Teaches scheduling: short lessons in the console, with questions that the scheduler itself answers
+    Learn(super::learn::LearnArgs),
     /// Shows, compares or checks a KubeSchedulerConfiguration
     Config(ConfigArgs),
     /// Prints a shell's completions of this command line
@@ -118,6 +121,9 @@ pub struct SandboxArgs {
     /// Whether it is recorded.
     #[command(flatten)]
     pub record: RecordArgs,
+    /// Whether it is served as a Kubernetes API.
+    #[command(flatten)]
+    pub api: ServeApiArgs,
     /// How the console looks.
     #[command(flatten)]
     pub console: ConsoleArgs,

@@ -1,9 +1,7 @@
 //! `schedscope capacity`: how many more pods like one fit, and what binds first.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
@@ -13,14 +11,13 @@ use super::asked::{Asked, AskedArgs};
 use super::run::{json_text, print, visible_lines};
 use super::{Main, exit};
 use crate::api::objects::Pod;
-use crate::driver::capacity::{CapacityNode, CapacityQuestion, CapacityReason, CapacityReport, capacity};
+use crate::driver::advice::WallPatience;
+use crate::driver::capacity::{CapacityQuestion, CapacityReport, capacity};
 use crate::explain::report::codes::code_of;
 use crate::tui::commands::parse_duration;
 
 /// The version of the JSON form.
 const SCHEMA: &str = "schedscope.dev/capacity/v1";
-/// How many nodes are listed for people.
-const N_NODES: usize = 20;
 
 /// `schedscope capacity`.
 #[derive(Clone, Debug, Args)]
@@ -81,66 +78,14 @@ pub(super) fn run(args: &CapacityArgs, program: &Main) -> anyhow::Result<u8> {
         (None, None) => bail!("name a pod, or give one with --pod"),
     };
     let question = CapacityQuestion { pod, may_preempt: args.preempt, n_max: args.max };
-    #[expect(clippy::disallowed_methods, reason = "the command line may look at the clock")]
-    let start = Instant::now();
-    let report = capacity(&asked.simulator, &question, &mut |_| {
-        if start.elapsed() >= args.budget { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
+    let patience = WallPatience::from_now(Some(args.budget));
+    let report = capacity(&asked.simulator, &question, &mut |_| patience.goes_on())?;
     let text = match args.output {
-        CapacityFormat::Text => visible_lines(&text(&report, args.preempt)),
+        CapacityFormat::Text => visible_lines(&report.text()),
         CapacityFormat::Json => json_text(&Report::of(&report))?,
     };
     print(&text)?;
     Ok(if report.n > 0 { exit::OK } else { exit::PENDING })
-}
-
-fn text(report: &CapacityReport, may_preempt: bool) -> String {
-    let n = report.n;
-    let fit = if n == 1 { "1 more pod fits".to_owned() } else { format!("{n} more pods fit") };
-    let mut text = format!("{fit} like {}", report.pod);
-    text.push_str(match (report.is_cut, may_preempt) {
-        (Some(_), _) => " at least",
-        (None, true) => ", with preemption",
-        (None, false) => "",
-    });
-    text.push_str(&report.is_cut.map_or_else(|| ".\n".to_owned(), |why| format!(": {why}.\n")));
-    if report.n_pending_before > 0 {
-        text.push_str(&format!("{} pods waited before and have no place.\n", report.n_pending_before));
-    }
-    if !report.evicted.is_empty() {
-        let names: Vec<String> = report.evicted.iter().take(10).map(ToString::to_string).collect();
-        let more = report.evicted.len().saturating_sub(names.len());
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        text.push_str(&format!("Evicted for them: {}{more}.\n", names.join(", ")));
-    }
-    if !report.message.is_empty() {
-        text.push_str(&format!("The next one is told: {}\n", report.message));
-    }
-    if let Some(first) = report.reasons.first() {
-        text.push_str(&format!(
-            "\nWhat binds first: {} ({}), on {} of {} nodes\n",
-            first.reason,
-            first.plugin,
-            first.n_nodes,
-            report.nodes.len()
-        ));
-        text.push_str("  NODES  ALONE  PLUGIN                REASON\n");
-        for reason in &report.reasons {
-            let CapacityReason { plugin, reason, n_nodes, n_alone } = reason;
-            text.push_str(&format!("  {n_nodes:>5}  {n_alone:>5}  {plugin:<20}  {reason}\n"));
-        }
-    }
-    text.push_str("\nBy node\n");
-    for CapacityNode { node, n, stopped_by } in report.nodes.iter().take(N_NODES) {
-        let reasons: Vec<&str> = stopped_by.iter().map(|(_, reason)| reason.as_str()).collect();
-        let stopped = if reasons.is_empty() { String::new() } else { format!("  {}", reasons.join(", ")) };
-        text.push_str(&format!("  {n:>5}  {node}{stopped}\n"));
-    }
-    let rest = report.nodes.len().saturating_sub(N_NODES);
-    if rest > 0 {
-        text.push_str(&format!("         {rest} more nodes\n"));
-    }
-    text
 }
 
 #[derive(Serialize)]

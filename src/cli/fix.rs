@@ -1,8 +1,6 @@
 //! `schedscope fix`: what would let a pod run, each proven by a run.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
@@ -12,13 +10,12 @@ use super::asked::{Asked, AskedArgs};
 use super::run::{json_text, print, visible_lines};
 use super::{Main, exit};
 use crate::api::objects::Pod;
-use crate::driver::fix::{Effects, Fix, FixQuestion, FixReport, find};
+use crate::driver::advice::WallPatience;
+use crate::driver::fix::{Fix, FixQuestion, FixReport, find};
 use crate::tui::commands::parse_duration;
 
 /// The version of the JSON form.
 const SCHEMA: &str = "schedscope.dev/fix/v1";
-/// How many pods are named in a line.
-const N_NAMED: usize = 5;
 
 /// `schedscope fix`.
 #[derive(Clone, Debug, Args)]
@@ -92,12 +89,8 @@ pub(super) fn run(args: &FixArgs, program: &Main) -> anyhow::Result<u8> {
         Budget::Runs(runs) => (None, runs),
     };
     let question = FixQuestion { onto, n_wanted: args.max, n_runs_max, ..FixQuestion::any(key.clone()) };
-    #[expect(clippy::disallowed_methods, reason = "the command line may look at the clock")]
-    let start = Instant::now();
-    let report = find(&asked.simulator, &question, &mut |_| match time {
-        Some(time) if start.elapsed() >= time => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    })?;
+    let patience = WallPatience::from_now(time);
+    let report = find(&asked.simulator, &question, &mut |_| patience.goes_on())?;
     let pod = asked.simulator.scheduler().objects().pods.get(&key).cloned().unwrap_or_default();
     let text = match args.output {
         FixFormat::Text => visible_lines(&text(&report, &pod, &asked.kubectl)),
@@ -119,19 +112,9 @@ fn text(report: &FixReport, pod: &Pod, kubectl: &str) -> String {
     }
     let progress = &report.progress;
     if report.fixes.is_empty() {
-        text.push_str(&format!(
-            "\nNo fix was found: {} sets of changes were thought of, {} looked at, {} run{}.\n",
-            progress.n_candidates,
-            progress.n_asked,
-            progress.n_runs.saturating_sub(1),
-            report.cut.map(|why| format!("; {why}")).unwrap_or_default()
-        ));
-        if !report.tried.is_empty() {
-            text.push_str("Thought of:\n");
-            for (sort, n) in &report.tried {
-                text.push_str(&format!("  {n:>4} {sort}\n"));
-            }
-        }
+        text.push('\n');
+        text.push_str(&report.not_found().join("\n"));
+        text.push('\n');
         return text;
     }
     for (i, fix) in report.fixes.iter().enumerate() {
@@ -141,7 +124,7 @@ fn text(report: &FixReport, pod: &Pod, kubectl: &str) -> String {
             n => format!("; the same would do for {n} more nodes"),
         };
         text.push_str(&format!("   cost {}: runs on {}{alike}\n", fix.cost, fix.node));
-        for line in effects(&fix.effects) {
+        for line in fix.effects.lines() {
             text.push_str(&format!("   {line}\n"));
         }
         for command in fix.commands(pod, kubectl) {
@@ -154,36 +137,6 @@ fn text(report: &FixReport, pod: &Pod, kubectl: &str) -> String {
         progress.n_runs, progress.n_candidates
     ));
     text
-}
-
-/// What happens to others, in lines.
-fn effects(effects: &Effects) -> Vec<String> {
-    let listed = |names: Vec<String>| {
-        let n_more = names.len().saturating_sub(N_NAMED);
-        let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
-        format!("{}{more}", names.iter().take(N_NAMED).cloned().collect::<Vec<_>>().join(", "))
-    };
-    if effects.is_empty() {
-        return vec!["nobody else is concerned".to_owned()];
-    }
-    let mut lines = Vec::new();
-    let names =
-        |keys: &[crate::api::NamespacedName]| keys.iter().map(ToString::to_string).collect::<Vec<_>>();
-    if !effects.evicted.is_empty() {
-        lines.push(format!("evicted: {}", listed(names(&effects.evicted))));
-    }
-    if !effects.stuck.is_empty() {
-        lines.push(format!("no place any more for: {}", listed(names(&effects.stuck))));
-    }
-    if !effects.moved.is_empty() {
-        let moved = effects.moved.iter().map(|(pod, from, to)| format!("{pod} ({from} to {to})"));
-        lines.push(format!("elsewhere: {}", listed(moved.collect())));
-    }
-    if !effects.also_placed.is_empty() {
-        let placed = effects.also_placed.iter().map(|(pod, node)| format!("{pod} (on {node})"));
-        lines.push(format!("placed as well: {}", listed(placed.collect())));
-    }
-    lines
 }
 
 #[derive(Serialize)]

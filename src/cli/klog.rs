@@ -33,15 +33,26 @@ pub(super) struct Klog {
 #[derive(Debug, Default)]
 struct Fields {
     message: String,
-    verbosity: Option<u64>,
+    /// Where it comes from, if it comes from the older `log` crate.
+    origin: (Option<String>, Option<u64>),
     others: Vec<(&'static str, Value)>,
 }
 
 impl Fields {
+    /// File and line, of the file the name alone.
+    fn caller(&self, (file, line): (&str, u64)) -> String {
+        let file = self.origin.0.as_deref().unwrap_or(file);
+        let file = file.rsplit_once('/').map_or(file, |(_, name)| name);
+        format!("{file}:{}", self.origin.1.unwrap_or(line))
+    }
+
     fn put(&mut self, field: &Field, value: Value) {
         match (field.name(), value) {
             ("message", Value::String(message)) => self.message = message,
-            ("v", Value::Number(number)) => self.verbosity = number.as_u64(),
+            ("v", _) => {}
+            ("log.file", Value::String(file)) => self.origin.0 = Some(file),
+            ("log.line", Value::Number(number)) => self.origin.1 = number.as_u64(),
+            ("log.target" | "log.module_path", _) => {}
             (name, value) => self.others.push((name, value)),
         }
     }
@@ -69,6 +80,24 @@ impl Visit for Fields {
     }
 }
 
+/// The verbosity alone, without a look at the rest: most lines are not written.
+#[derive(Debug, Default)]
+struct Verbosity(Option<u64>);
+
+impl Visit for Verbosity {
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        if field.name() == "v" {
+            self.0 = Some(value);
+        }
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.record_u64(field, u64::try_from(value).unwrap_or_default());
+    }
+}
+
 impl<S: Subscriber> Layer<S> for Klog {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
@@ -76,20 +105,21 @@ impl<S: Subscriber> Layer<S> for Klog {
         if metadata.target().starts_with("kube_client::client::tls") {
             return;
         }
-        let mut fields = Fields::default();
-        event.record(&mut fields);
         let by_level = match *metadata.level() {
             Level::DEBUG => 4,
             Level::TRACE => 6,
             _ => 0,
         };
-        let verbosity = fields.verbosity.unwrap_or(by_level);
+        let mut verbosity = Verbosity::default();
+        event.record(&mut verbosity);
+        let verbosity = verbosity.0.unwrap_or(by_level);
         if verbosity > self.verbosity {
             return;
         }
-        let file = metadata.file().unwrap_or_default();
-        let file = file.rsplit_once('/').map_or(file, |(_, name)| name);
-        let caller = format!("{file}:{}", metadata.line().unwrap_or_default());
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let own = (metadata.file().unwrap_or_default(), metadata.line().unwrap_or_default().into());
+        let caller = fields.caller(own);
         #[expect(clippy::disallowed_methods, reason = "a log line has its time")]
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let line = match self.format {
@@ -148,7 +178,7 @@ mod tests {
     fn fields() -> Fields {
         Fields {
             message: "Successfully bound pod to node".to_owned(),
-            verbosity: Some(2),
+            origin: (None, None),
             others: vec![("pod", json!("default/a-1")), ("evaluatedNodes", json!(3))],
         }
     }
@@ -160,6 +190,14 @@ mod tests {
         assert!(head.starts_with("I1130 17:54:43.123456 "), "{head}");
         assert!(head.ends_with(" meter.rs:12"), "{head}");
         assert_eq!(rest, r#""Successfully bound pod to node" pod="default/a-1" evaluatedNodes=3"#);
+    }
+
+    #[test]
+    fn what_the_older_log_crate_says_has_its_own_place() {
+        let mut fields = fields();
+        assert_eq!(fields.caller(("src/cli/klog.rs", 7)), "klog.rs:7");
+        fields.origin = (Some("/somewhere/rustls/src/client/hs.rs".to_owned()), Some(42));
+        assert_eq!(fields.caller(("", 0)), "hs.rs:42");
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod generate;
 mod import;
 mod input;
 mod klog;
+mod learn;
 mod live;
 mod man;
 mod program;
@@ -30,6 +31,7 @@ mod sandbox;
 mod scenario;
 mod script;
 mod serve;
+mod serve_api;
 mod serve_args;
 mod settings;
 mod setup;
@@ -87,6 +89,7 @@ fn run(program: &Main) -> anyhow::Result<ExitCode> {
         None => {
             sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console, program)?
         }
+        Some(Command::Sandbox(sandbox)) if sandbox.api.is_wanted() => serve_api::run(&sandbox, program)?,
         Some(Command::Sandbox(sandbox)) => sandbox::run_any(&sandbox, program)?,
         Some(Command::Live(live)) => live::run(&live, program)?,
         Some(Command::Serve(serve)) => serve::run(&serve, program)?,
@@ -104,6 +107,7 @@ fn run(program: &Main) -> anyhow::Result<ExitCode> {
         Some(Command::Export(export)) => export::run(&export, program)?,
         Some(Command::Import(import)) => import::run(&import, program)?,
         Some(Command::Config(config)) => config::run(&config, program)?,
+        Some(Command::Learn(learn)) => learn::run(&learn, program)?,
         Some(Command::Completions(args)) => completions::run(&args)?,
         Some(Command::Man(args)) => man::run(&args)?,
         Some(Command::Conformance(ConformanceCommand::Decide(decide))) => conformance::decide(&decide)?,

@@ -10,7 +10,7 @@ use crate::tui::{self, ExitReason, TuiOptions};
 
 /// Opens the console on files, a scenario or a script. The answer is the exit code.
 pub(super) fn run_any(args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
-    let SandboxArgs { input, record, console, scenario } = args;
+    let SandboxArgs { input, record, console, scenario, api: _ } = args;
     if let (Some(script), [folder]) = (&scenario.script, input.filenames.as_slice()) {
         return script::show(script, folder, args, program);
     }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::args::{InputArgs, RecordArgs};
 use super::replay::Recorded;
-use super::setup::{self, Purpose, Setup};
+use super::setup::{self, Ground, Purpose, START, Setup};
 use super::tables::Form;
 use super::world::Life;
 use super::{Main, config};
@@ -109,8 +109,9 @@ pub(super) fn build(
             Ok(Some(Life { settings: settings.clone(), living: std::mem::take(&mut loaded.living) }))
         }
     };
-    let mut setup =
-        setup::assemble(&configuration, (manifests, name), &args, record, purpose, program, life)?;
+    let ground =
+        Ground { sources: manifests, name, start: START, life: Box::new(life), prepare: Box::new(|_, _| {}) };
+    let mut setup = setup::assemble(configuration, ground, &args, record, purpose, program)?;
     setup.simulator = setup.simulator.with_scenario(plan.into());
     Ok(setup)
 }

@@ -80,9 +80,21 @@ pub(super) fn build(
     purpose: Purpose,
     program: &Main,
 ) -> anyhow::Result<Setup> {
+    build_prepared(args, record, purpose, program, START, |_, _| {})
+}
+
+/// The same, beginning at another time, with a configuration and a cluster to which something is done first.
+pub(super) fn build_prepared(
+    args: &InputArgs,
+    record: &RecordArgs,
+    purpose: Purpose,
+    program: &Main,
+    start: Time,
+    prepare: impl FnOnce(&mut SchedulerConfig, &mut SandboxApi),
+) -> anyhow::Result<Setup> {
     let configuration = read_configuration(args, program)?;
     let (sources, name) = if args.filenames.is_empty() {
-        (vec![args.world.source()], Str::from("sample"))
+        (vec![args.world.source()], Str::from(args.world.name()))
     } else {
         (input::read_sources(&args.filenames)?, source_name(&args.filenames))
     };
@@ -90,19 +102,39 @@ pub(super) fn build(
         true => Ok(None),
         false => args.world.life(loaded, purpose),
     };
-    assemble(&configuration, (sources, name), args, record, purpose, program, life)
+    let ground = Ground { sources, name, start, life: Box::new(life), prepare: Box::new(prepare) };
+    assemble(configuration, ground, args, record, purpose, program)
 }
 
-/// Builds a sandbox on manifests, under a configuration. `life` says what lives in it.
+/// Says what lives in a cluster that was read.
+type FindLife<'a> = dyn FnOnce(&mut Loaded) -> anyhow::Result<Option<Life>> + 'a;
+/// Does something to a configuration and a cluster before a sandbox is made of them.
+type Prepare<'a> = dyn FnOnce(&mut SchedulerConfig, &mut SandboxApi) + 'a;
+
+/// What a sandbox stands on.
+pub(super) struct Ground<'a> {
+    /// The manifests.
+    pub sources: Vec<Source>,
+    /// What they are called on the screen.
+    pub name: Str,
+    /// When simulated time begins.
+    pub start: Time,
+    /// Says what lives in the cluster.
+    pub life: Box<FindLife<'a>>,
+    /// What is done to the configuration and the cluster first.
+    pub prepare: Box<Prepare<'a>>,
+}
+
+/// Builds a sandbox on manifests, under a configuration.
 pub(super) fn assemble(
-    configuration: &SchedulerConfig,
-    (sources, name): (Vec<Source>, Str),
+    mut configuration: SchedulerConfig,
+    ground: Ground<'_>,
     args: &InputArgs,
     record: &RecordArgs,
     purpose: Purpose,
     program: &Main,
-    life: impl FnOnce(&mut Loaded) -> anyhow::Result<Option<Life>>,
 ) -> anyhow::Result<Setup> {
+    let Ground { sources, name, start, life, prepare } = ground;
     let mut loaded = load(&sources)?;
     if loaded.report.documents == 0 {
         // Most likely the program that should have written it has failed.
@@ -110,14 +142,15 @@ pub(super) fn assemble(
         bail!("there is no object in {}", names.join(", "));
     }
     let life = life(&mut loaded)?;
-    let (mut api, report) = SandboxApi::from_manifests(loaded, &sources, START)?;
+    let (mut api, report) = SandboxApi::from_manifests(loaded, &sources, start)?;
     if life.as_ref().is_some_and(|life| life.settings.has(Part::Nodes)) {
         api.begin_to_live();
     }
+    prepare(&mut configuration, &mut api);
     let mut notes = report.notes();
-    notes.extend(configuration_notes(configuration));
-    let options = options(configuration, args.seed, purpose);
-    let header = Header::new(configuration, &options, START, &name);
+    notes.extend(configuration_notes(&configuration));
+    let options = options(&configuration, args.seed, purpose);
+    let header = Header::new(&configuration, &options, start, &name);
     let (recorder, tap) = start_recording(record, &header, purpose, program)?.unzip();
     let (tap, desk) = match (purpose, header) {
         (Purpose::Console, Ok(header)) => {
@@ -135,7 +168,7 @@ pub(super) fn assemble(
         Some(Life { settings, living }) => controllers.with_world(settings, living),
         None => controllers,
     });
-    let mut simulator = simulator(configuration, options, api, START, tap, program)?;
+    let mut simulator = simulator(&configuration, options, api, start, tap, program)?;
     if let Some(controllers) = controllers {
         simulator = simulator.with_controllers(controllers);
     }

@@ -48,6 +48,14 @@ pub(super) struct Life {
 }
 
 impl WorldArgs {
+    /// What the embedded cluster is called on the screen.
+    pub(super) fn name(&self) -> &'static str {
+        match self.sample.unwrap_or_default() {
+            Sample::Still => "sample",
+            Sample::Living => "living sample",
+        }
+    }
+
     /// The embedded cluster that is meant.
     pub(super) fn source(&self) -> Source {
         match self.sample.unwrap_or_default() {
@@ -67,7 +75,7 @@ impl WorldArgs {
         }
         if loaded.living_errors.total > 0 {
             bail!(
-                "{}\nWithout `--world=none` the controllers of the cluster would need this.",
+                "{}\nWith `--world=none` the cluster is loaded without what lives in it.",
                 loaded.living_errors
             );
         }

@@ -14,6 +14,9 @@ use crate::api::objects::{Labels, Pod};
 use crate::api::{NamespacedName, Object, Str};
 use crate::scheduler::trace::CycleOutcome;
 
+/// How many nodes are listed for people.
+const N_NODES: usize = 20;
+
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct CapacityQuestion {
@@ -56,6 +59,8 @@ pub struct CapacityReport {
     pub pod: NamespacedName,
     /// How many copies got a place.
     pub n: usize,
+    /// Whether copies might preempt.
+    pub may_preempt: bool,
     /// Whether the number was reached that was tried at most, so that more may fit.
     pub is_cut: Option<&'static str>,
     /// What the first copy without a place was told.
@@ -68,6 +73,60 @@ pub struct CapacityReport {
     pub evicted: Vec<NamespacedName>,
     /// Pods that waited before and have no place either.
     pub n_pending_before: usize,
+}
+
+impl CapacityReport {
+    /// For people.
+    pub fn text(&self) -> String {
+        let report = self;
+        let n = report.n;
+        let fit = if n == 1 { "1 more pod fits".to_owned() } else { format!("{n} more pods fit") };
+        let mut text = format!("{fit} like {}", report.pod);
+        text.push_str(match (report.is_cut, report.may_preempt) {
+            (Some(_), _) => " at least",
+            (None, true) => ", with preemption",
+            (None, false) => "",
+        });
+        text.push_str(&report.is_cut.map_or_else(|| ".\n".to_owned(), |why| format!(": {why}.\n")));
+        if report.n_pending_before > 0 {
+            text.push_str(&format!("{} pods waited before and have no place.\n", report.n_pending_before));
+        }
+        if !report.evicted.is_empty() {
+            let names: Vec<String> = report.evicted.iter().take(10).map(ToString::to_string).collect();
+            let more = report.evicted.len().saturating_sub(names.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            text.push_str(&format!("Evicted for them: {}{more}.\n", names.join(", ")));
+        }
+        if !report.message.is_empty() {
+            text.push_str(&format!("The next one is told: {}\n", report.message));
+        }
+        if let Some(first) = report.reasons.first() {
+            text.push_str(&format!(
+                "\nWhat binds first: {} ({}), on {} of {} nodes\n",
+                first.reason,
+                first.plugin,
+                first.n_nodes,
+                report.nodes.len()
+            ));
+            text.push_str("  NODES  ALONE  PLUGIN                REASON\n");
+            for reason in &report.reasons {
+                let CapacityReason { plugin, reason, n_nodes, n_alone } = reason;
+                text.push_str(&format!("  {n_nodes:>5}  {n_alone:>5}  {plugin:<20}  {reason}\n"));
+            }
+        }
+        text.push_str("\nBy node\n");
+        for CapacityNode { node, n, stopped_by } in report.nodes.iter().take(N_NODES) {
+            let reasons: Vec<&str> = stopped_by.iter().map(|(_, reason)| reason.as_str()).collect();
+            let stopped =
+                if reasons.is_empty() { String::new() } else { format!("  {}", reasons.join(", ")) };
+            text.push_str(&format!("  {n:>5}  {node}{stopped}\n"));
+        }
+        let rest = report.nodes.len().saturating_sub(N_NODES);
+        if rest > 0 {
+            text.push_str(&format!("         {rest} more nodes\n"));
+        }
+        text
+    }
 }
 
 /// Why there is no answer.
@@ -103,6 +162,7 @@ pub fn capacity(
     let mut report = CapacityReport {
         pod: question.pod.key(),
         n: 0,
+        may_preempt: question.may_preempt,
         is_cut: None,
         message: String::new(),
         reasons: Vec::new(),

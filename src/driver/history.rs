@@ -149,6 +149,8 @@ pub struct History<M: Machine> {
     copy_cost: Elapsed,
     limits: HistoryLimits,
     work: Work,
+    /// How often another copy has taken the machine's place.
+    n_jumps: u64,
 }
 
 impl<M: Machine> History<M> {
@@ -168,6 +170,7 @@ impl<M: Machine> History<M> {
             copy_cost: Elapsed::ZERO,
             limits,
             work: Work::default(),
+            n_jumps: 0,
         };
         history.keep(branch, 0, history.machine.clone(), Elapsed::ZERO);
         history
@@ -202,6 +205,11 @@ impl<M: Machine> History<M> {
     /// The machine at the present moment.
     pub fn machine(&self) -> &M {
         &self.machine
+    }
+
+    /// How often the machine was set to another moment than the one behind its last operation.
+    pub const fn n_jumps(&self) -> u64 {
+        self.n_jumps
     }
 
     /// The same, for changes that have no influence on what operations do.
@@ -370,6 +378,7 @@ impl<M: Machine> History<M> {
         if !is_ahead {
             let Some(checkpoint) = self.checkpoints.get(&(owner, from)) else { return false };
             self.machine = checkpoint.machine.clone();
+            self.n_jumps += 1;
             self.position = from;
             self.cost = Elapsed::ZERO;
         }

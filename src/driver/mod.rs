@@ -1,5 +1,7 @@
 //! What stands between the core and the world: clocks, threads and I/O.
 
+pub mod advice;
+pub mod api_server;
 mod batch_queue;
 pub mod branches;
 pub mod breakpoints;
@@ -22,6 +24,7 @@ mod phases;
 pub mod playback;
 pub mod player;
 pub mod recorder;
+pub mod related;
 pub mod replay;
 pub mod rewind;
 pub mod runner;
@@ -29,6 +32,7 @@ pub mod sandbox;
 pub mod seek;
 pub mod serve;
 pub mod session;
+pub mod stage;
 pub mod stepper;
 pub mod tap;
 pub mod timeline;

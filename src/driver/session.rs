@@ -14,6 +14,9 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::advice::{AdviceQuestion, Numbered};
+use super::api_server::mirror::Mirror;
+use super::api_server::publish::{Ticket, Writer};
 use super::branches::{BranchComparison, BranchView};
 use super::breakpoints::{DebugCommand, DebugView};
 use super::desk::Desk;
@@ -31,6 +34,7 @@ use super::sandbox::changes::Change;
 use super::sandbox::simulator::Simulator;
 use super::sandbox::world::{WorldOrder, WorldView};
 use super::seek::SeekTo;
+use super::stage::Stage;
 use super::stepper::Stepper;
 use super::timeline::Timeline;
 use super::work::{Work, WorkView};
@@ -215,6 +219,10 @@ pub enum SessionCommand {
     Inspect(Inspect),
     /// Compares two branches.
     Compare(usize, usize),
+    /// Works something out in copies: what would fix a pod, how many more fit.
+    Advise(AdviceQuestion),
+    /// Does one of the fixes that were found last, counted from 0.
+    TryFix(usize),
     /// Asks what would be if the cluster changed, in the words of [`super::sandbox::words`].
     WhatIf(String),
     /// Makes the changes that were asked about, in a branch.
@@ -223,8 +231,12 @@ pub enum SessionCommand {
     ForgetWhatIf,
     /// Sets breakpoints, watches, and goes to where a condition is true.
     Debug(DebugCommand),
+    /// Leaves everything, and stands at that moment of a sandbox.
+    Stage(Stage),
     /// Calls the work of that number off ([`SessionHandle::work`]).
     CallOff(u64),
+    /// A client of the API that is served has something written. Not counted as a command.
+    Request(Ticket),
     /// Ends the session.
     Quit,
 }
@@ -337,6 +349,8 @@ pub struct Known {
     pub latency: Option<Arc<LatencyView>>,
     /// What was asked for last besides the view.
     pub inspected: Option<Arc<Inspected>>,
+    /// What was worked out last in copies, with its number.
+    pub advice: Option<Numbered>,
     /// What would be, if that was asked.
     pub what_if: Option<Arc<WhatIfView>>,
     /// Present where the cluster lives.
@@ -470,6 +484,47 @@ pub fn spawn_sandbox(
     spawn(stepper, source, None)
 }
 
+/// The same, seen by the clients of an API through the mirror, and running from the beginning at `speed`, if there is one.
+/// `greeting` is the first thing that it says.
+/// The second part of the answer is the way of what they write.
+///
+/// # Errors
+/// If the system has no thread left.
+pub fn spawn_served(
+    mut simulator: Simulator,
+    source: Str,
+    desk: Option<Desk>,
+    mirror: Arc<Mirror>,
+    speed: Option<Speed>,
+    greeting: &str,
+) -> std::io::Result<(SessionHandle, Writer)> {
+    simulator.begin_telling();
+    let mut stepper = Stepper::measured(simulator);
+    if let Some(desk) = desk {
+        stepper.set_desk(desk);
+    }
+    stepper.serve_api(mirror);
+    if let Some(speed) = speed {
+        stepper.command(SessionCommand::SetSpeed(speed));
+        stepper.command(SessionCommand::Run);
+    }
+    stepper.say(NoticeLevel::Info, greeting);
+    let (commands, views, work) = spawn_with(stepper, source, None)?;
+    let writer = Writer::new(commands.clone());
+    let quitting = QuitOnDrop(commands);
+    let handle = SessionHandle::with(move |command| quitting.0.send(command).is_ok(), views, work);
+    Ok((handle, writer))
+}
+
+/// Clients hold a way to the session, too: that nobody steers it any more must be said.
+struct QuitOnDrop(Sender<SessionCommand>);
+
+impl Drop for QuitOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.send(SessionCommand::Quit);
+    }
+}
+
 /// Starts a paused session on a recording, on a thread of its own. Another thread looks through the recording ahead.
 ///
 /// # Errors
@@ -498,7 +553,14 @@ pub enum SpawnError {
     Io(#[from] std::io::Error),
 }
 
-fn spawn(stepper: Stepper, source: Str, mut scan: Option<Scan>) -> std::io::Result<SessionHandle> {
+fn spawn(stepper: Stepper, source: Str, scan: Option<Scan>) -> std::io::Result<SessionHandle> {
+    let (commands, views, work) = spawn_with(stepper, source, scan)?;
+    Ok(SessionHandle::new(commands, views, work))
+}
+
+type Ways = (Sender<SessionCommand>, watch::Receiver<Arc<SessionView>>, Work);
+
+fn spawn_with(stepper: Stepper, source: Str, mut scan: Option<Scan>) -> std::io::Result<Ways> {
     let (command_sender, commands) = std::sync::mpsc::channel();
     let mut stepper = stepper;
     let work = Work::default();
@@ -524,7 +586,7 @@ fn spawn(stepper: Stepper, source: Str, mut scan: Option<Scan>) -> std::io::Resu
             while commands.recv().is_ok_and(|command| command != SessionCommand::Quit) {}
         }
     })?;
-    Ok(SessionHandle::new(command_sender, view_receiver, work))
+    Ok((command_sender, view_receiver, work))
 }
 
 /// How often what was found out about a recording is taken.
@@ -535,6 +597,11 @@ const SCAN_VIEW_INTERVAL: Duration = Duration::from_millis(200);
 /// Whether nothing more will be found out.
 fn is_over(answer: TryRecvError) -> bool {
     answer == TryRecvError::Disconnected
+}
+
+/// Whether a command is one of those that the console has sent.
+const fn is_counted(command: &SessionCommand) -> bool {
+    !matches!(command, SessionCommand::Request(_))
 }
 
 /// The shortest time between two views while the session runs.
@@ -551,14 +618,17 @@ fn run(
     let mut last_view = Instant::now();
     let mut n_told = 0;
     let mut n_answered = 0;
+    // A command that came while the scheduler ran. It is not kept waiting for more than an attempt.
+    let mut waiting = None;
     loop {
         let wait = match (stepper.next_tick(), &scan) {
             (wait, None) => wait,
             (wait, Some(_)) => Some(wait.unwrap_or(SCAN_INTERVAL).min(SCAN_INTERVAL)),
         };
-        let received = match wait {
-            None => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(wait) => commands.recv_timeout(wait),
+        let received = match (waiting.take(), wait) {
+            (Some(command), _) => Ok(command),
+            (None, None) => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            (None, Some(wait)) => commands.recv_timeout(wait),
         };
         let mut has_command = false;
         match received {
@@ -567,7 +637,7 @@ fn run(
                 if stepper.run_state() == RunState::Paused {
                     last_tick = Instant::now();
                 }
-                n_answered += 1;
+                n_answered += u64::from(is_counted(&command));
                 if !stepper.command(command) {
                     return;
                 }
@@ -577,7 +647,7 @@ fn run(
         }
         while let Ok(command) = commands.try_recv() {
             has_command = true;
-            n_answered += 1;
+            n_answered += u64::from(is_counted(&command));
             if !stepper.command(command) {
                 return;
             }
@@ -585,10 +655,14 @@ fn run(
         let tick_start = Instant::now();
         let wall = tick_start.duration_since(last_tick);
         last_tick = tick_start;
-        stepper.tick(wall, || tick_start.elapsed() >= VIEW_INTERVAL);
+        stepper.tick(wall, || {
+            waiting = waiting.take().or_else(|| commands.try_recv().ok());
+            waiting.is_some() || tick_start.elapsed() >= VIEW_INTERVAL
+        });
         if scan.as_ref().is_some_and(|scan| is_over(stepper.take_news(scan))) {
             *scan = None;
         }
+        stepper.publish();
         n_told = tell_of_deeds(stepper.simulator(), n_told);
         // While the recording is looked through, the clock of that is what wakes a paused session.
         let is_paused = stepper.run_state() == RunState::Paused
@@ -639,6 +713,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
             recorder: stepper.recorder_view(),
             latency: stepper.latency(),
             inspected,
+            advice: stepper.advice().cloned(),
             what_if,
             world: simulator.world_view().map(Arc::new),
         },

@@ -8,6 +8,8 @@ use crate::api::{Duration, Kind, NamespacedName, Time};
 use crate::framework::meter::Meter;
 use crate::scheduler::pod_group_trace::GroupStep;
 
+use super::advice::{AdviceQuestion, Numbered};
+use super::api_server::publish::Publisher;
 use super::branches::{BranchComparison, BranchView};
 use super::breakpoints::list::Stop;
 use super::breakpoints::look::{Before, place_in};
@@ -52,6 +54,8 @@ pub struct Stepper {
     /// Why it stands where it stands, if that is because of a breakpoint.
     stop: Option<Stop>,
     comparison: Option<(u64, Arc<BranchComparison>)>,
+    /// What was worked out last that a person had asked for.
+    pub(super) advice: Option<Numbered>,
     /// What is looked into besides the view.
     inspector: Inspector,
     /// What would be, if somebody asks.
@@ -60,6 +64,8 @@ pub struct Stepper {
     latencies: Option<Arc<Latencies>>,
     /// Where long work is told of.
     pub(super) work: Work,
+    /// Present while the sandbox is served as an API.
+    pub(super) served: Option<Publisher>,
 }
 
 impl Stepper {
@@ -74,6 +80,18 @@ impl Stepper {
         let meter: Arc<dyn Meter> = Arc::<Latencies>::clone(&latencies);
         simulator.scheduler_mut().measure(&meter);
         Self { latencies: Some(latencies), ..Self::new(simulator) }
+    }
+
+    /// Measures the sandbox that has taken the place of another one.
+    pub(super) fn measure_again(&mut self) {
+        let Some(latencies) = &self.latencies else { return };
+        let meter: Arc<dyn Meter> = Arc::<Latencies>::clone(latencies);
+        self.rewind.simulator_mut().scheduler_mut().measure(&meter);
+    }
+
+    /// It stands where it stands because somebody put it there.
+    pub(super) fn forget_stop(&mut self) {
+        self.stop = None;
     }
 
     /// How long plugins took so far, if that is measured.
@@ -99,10 +117,12 @@ impl Stepper {
             breaks: Breaks::default(),
             stop: None,
             comparison: None,
+            advice: None,
             inspector: Inspector::default(),
             asking: Asking::default(),
             latencies: None,
             work: Work::default(),
+            served: None,
         };
         stepper.tell_how_it_ends();
         stepper.tell_marks();
@@ -179,8 +199,13 @@ impl Stepper {
 
     /// Does a command. False if the session is to end.
     pub fn command(&mut self, command: SessionCommand) -> bool {
-        let is_about_the_view =
-            matches!(command, SessionCommand::SetSpeed(_) | SessionCommand::Faster | SessionCommand::Slower);
+        let is_about_the_view = matches!(
+            command,
+            SessionCommand::SetSpeed(_)
+                | SessionCommand::Faster
+                | SessionCommand::Slower
+                | SessionCommand::Request(_)
+        );
         if !is_about_the_view {
             self.breaks.run_to(None);
         }
@@ -218,12 +243,19 @@ impl Stepper {
             SessionCommand::SaveLast(to) => self.save_last(&to),
             SessionCommand::Inspect(question) => self.inspector.ask(question),
             SessionCommand::Compare(a, b) => self.compare(a, b),
+            SessionCommand::Advise(question) => self.advise(&question),
+            SessionCommand::TryFix(index) => self.try_fix(index),
             SessionCommand::WhatIf(text) => self.ask_what_if(&text),
             SessionCommand::TakeWhatIf => self.take_what_if(),
             SessionCommand::ForgetWhatIf => self.asking.forget(),
             SessionCommand::Debug(command) => self.debug(command),
+            SessionCommand::Stage(stage) => self.take_stage(&stage),
             // What is under way does not come here to be called off.
             SessionCommand::CallOff(_) => {}
+            SessionCommand::Request(ticket) => {
+                self.answer_client(&ticket);
+                return true;
+            }
             SessionCommand::Quit => return false,
         }
         let is_called_off = task.is_some_and(|task| task.is_called_off());
@@ -310,7 +342,7 @@ impl Stepper {
         }
     }
 
-    fn edit(&mut self, edit: Edit) {
+    pub(super) fn edit(&mut self, edit: Edit) {
         let n_branches = self.moment().n_branches;
         let watch = self.before_a_move().filter(|_| self.run_state != RunState::Paused);
         if let Err(said) = self.rewind.try_for_branch(&edit) {
@@ -639,6 +671,12 @@ fn work_of(command: &SessionCommand) -> Option<String> {
         }
         SessionCommand::Seek(SeekTo::Previous(_)) | SessionCommand::SeekAgain { is_back: true } => {
             "looking for the one before".to_owned()
+        }
+        SessionCommand::Advise(AdviceQuestion::Fix(question)) => {
+            format!("looking for what lets {} run", question.pod)
+        }
+        SessionCommand::Advise(AdviceQuestion::Capacity { pod, .. }) => {
+            format!("counting how many more fit like {pod}")
         }
         SessionCommand::Compare(a, b) => format!("comparing branches {a} and {b}"),
         SessionCommand::Debug(DebugCommand::RunBackTo(condition)) => format!("going back to {condition}"),

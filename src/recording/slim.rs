@@ -48,7 +48,8 @@ impl Slim {
         // The metadata that a template gives to its claims.
         let hides_template = matches!(object, Object::ResourceClaimTemplate(template)
             if self.hides_any(&template.spec.metadata.annotations));
-        if !hides_annotations && !hides_volumes && !hides_parameters && !hides_template {
+        let hides_life = is_read_by_others(object);
+        if !hides_annotations && !hides_volumes && !hides_parameters && !hides_template && !hides_life {
             return Cow::Borrowed(object);
         }
         let mut object = object.clone();
@@ -60,6 +61,9 @@ impl Slim {
         }
         if hides_parameters {
             hide_parameters(&mut object);
+        }
+        if hides_life {
+            hide_life(&mut object);
         }
         if hides_template && let Object::ResourceClaimTemplate(template) = &mut object {
             self.hide_annotations(&mut Arc::make_mut(template).spec.metadata);
@@ -81,6 +85,33 @@ impl Slim {
                 *text = Str::from(hidden(text));
             }
         }
+    }
+}
+
+/// Whether an object has fields that kubelets and controllers read and no scheduler does.
+fn is_read_by_others(object: &Object) -> bool {
+    match object {
+        Object::Pod(pod) => pod.spec.restart_policy.is_some(),
+        Object::PodDisruptionBudget(budget) => {
+            let status = &budget.status;
+            budget.spec.unhealthy_pod_eviction_policy.is_some()
+                || [status.current_healthy, status.desired_healthy, status.expected_pods] != [0; 3]
+        }
+        _ => false,
+    }
+}
+
+fn hide_life(object: &mut Object) {
+    match object {
+        Object::Pod(pod) => Arc::make_mut(pod).spec.restart_policy = None,
+        Object::PodDisruptionBudget(budget) => {
+            let budget = Arc::make_mut(budget);
+            budget.spec.unhealthy_pod_eviction_policy = None;
+            budget.status.current_healthy = 0;
+            budget.status.desired_healthy = 0;
+            budget.status.expected_pods = 0;
+        }
+        _ => {}
     }
 }
 

@@ -251,6 +251,15 @@ actions! {
     OpenPalette "open-palette" [Global] hint 6 "command" "Type a command";
     OpenHelp "open-help" [Global] hint 1 "help" "Show the keys of the focused pane";
     Back "back" [Global] "Come out: clear the filter, give back the whole screen, stop what goes on until something happens, or leave the details";
+    LessonAnswer "lesson-answer" [Global] "In a lesson: answer the question, or go on after the answer";
+    LessonText "lesson-text" [Global] "In a lesson: read the whole text";
+    LessonHint "lesson-hint" [Global] "In a lesson: get a hint";
+    LessonReveal "lesson-reveal" [Global] "In a lesson: let the answer be told";
+    LessonNext "lesson-next" [Global] "In a lesson: go to the next lesson";
+    LessonPrevious "lesson-previous" [Global] "In a lesson: go to the lesson before";
+    LessonAgain "lesson-again" [Global] "In a lesson: begin it again";
+    LessonList "lesson-list" [Global] "In a lesson: list the lessons";
+    LessonPanel "lesson-panel" [Global] "In a lesson: hide its panel, or show it";
     ThemeDark "theme-dark" [Global] palette true "Use the dark theme";
     ThemeLight "theme-light" [Global] palette true "Use the light theme";
     NextTheme "next-theme" [Global] palette true "Change to the next theme";

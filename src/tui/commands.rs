@@ -15,15 +15,20 @@ use super::panes::Subject;
 use super::suggest::nearest;
 use super::theme::library::Themes;
 
+mod advice;
 mod branches;
 mod debug;
 mod edits;
+mod lesson;
 mod live;
 mod moving;
+mod open;
 mod permit;
 mod what_if;
 mod why;
+mod world;
 
+pub use lesson::LessonDeed;
 pub use moving::LayoutDeed;
 
 /// What a command line asks for.
@@ -57,8 +62,12 @@ pub enum Deed {
     Theme(String),
     /// Changes the layout, or keeps it.
     Layout(LayoutDeed),
+    /// Does something with a lesson.
+    Lesson(LessonDeed),
     /// Says what a word means; of the selected thing, if none is named.
     Explain(Option<String>),
+    /// Shows the workloads of a cluster that lives.
+    Workloads,
 }
 
 /// What a command line may leave out because it is selected, and what its names can be.
@@ -92,12 +101,13 @@ enum Word {
     Term,
     Waiting,
     Plugin,
+    Workload,
 }
 
 impl Word {
     /// Whether what is offered shows a form that a person fills in.
     const fn is_form(self) -> bool {
-        matches!(self, Self::Taint | Self::Label | Self::PodSetting | Self::NodeSetting)
+        matches!(self, Self::Taint | Self::Label | Self::PodSetting | Self::NodeSetting | Self::Workload)
     }
 }
 
@@ -264,6 +274,27 @@ pub const COMMANDS: &[CommandInfo] = &[
             session(SessionCommand::Edit(Edit::Label { node, label }))
         },
     ),
+    command("world", "[on|off | PART on|off]", "Show or switch what lives in the cluster", &[], world::world),
+    command("workloads", "", "Show the workloads, and what has become of them", &[], world::workloads),
+    command("scale", "KIND NAME N", "Scale a workload", &[Word::Workload], world::scale),
+    command("rollout", "restart KIND NAME", "Make all pods of a workload anew", &[], world::rollout),
+    command("drain", "[NODE] [--force]", "Cordon a node and evict its pods", &[Word::Node], world::drain),
+    command("node-down", "[NODE]", "Cut a node off", &[Word::Node], world::node_down),
+    command("node-up", "[NODE]", "Bring a node back that was cut off", &[Word::Node], world::node_up),
+    command(
+        "fix",
+        "[POD [NODE]]",
+        "Find what would let a pod run, or get it onto a node, each proven in a copy",
+        &[Word::Pod, Word::Node],
+        advice::fix,
+    ),
+    command(
+        "capacity",
+        "[POD] [preempt]",
+        "Count how many more pods like one fit, and what binds first",
+        &[Word::Pod],
+        advice::capacity,
+    ),
     command(
         "why",
         "[POD [NODE]]",
@@ -277,6 +308,13 @@ pub const COMMANDS: &[CommandInfo] = &[
         "Show what a plugin refuses now, and what wakes its pods",
         &[Word::Plugin],
         why::plugin,
+    ),
+    command(
+        "open",
+        "KIND [NS/]NAME",
+        "Show all about an object: pod, node, pvc, pv, sc, pdb, podgroup, resourceclaim, profile, ...",
+        &[Word::Kind],
+        open::open,
     ),
     command("internals", "", "Show what the scheduler holds inside", &[], |_, _| {
         Ok(Deed::Open(Subject::Internals))
@@ -315,6 +353,14 @@ pub const COMMANDS: &[CommandInfo] = &[
         "Say what a plugin, a point, a code, a queue or a field is",
         &[Word::Term],
         moving::explain,
+    ),
+    command("answer", "[ANSWER]", "In a lesson: answer the question, or go on", &[], lesson::answer),
+    command(
+        "lesson",
+        "[N|NAME|text|hint|tell|next|previous|again|list]",
+        "In a lesson: read it, or go to another one",
+        &[],
+        lesson::lesson,
     ),
     command("help", "", "Show the keys of the focused pane", &[], |_, _| Ok(Deed::Action(Action::OpenHelp))),
     command("quit", "", "Quit", &[], |_, _| Ok(Deed::Action(Action::Quit))),
@@ -475,7 +521,9 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
     match kind {
         Word::Kind => {
             let others = Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Pod | Kind::Node));
-            let others = others.filter(|_| command == "delete").map(|kind| kind.as_str().to_lowercase());
+            let others = others
+                .filter(|_| matches!(command, "delete" | "open"))
+                .map(|kind| kind.as_str().to_lowercase());
             ["pod", "node"].map(str::to_owned).into_iter().chain(others).collect()
         }
         Word::Duration => plain(&["1s", "10s", "1m", "5m", "1h"]),
@@ -494,6 +542,7 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
         Word::Taint => plain(&["key=value:NoSchedule", "key=value:PreferNoSchedule", "key=value:NoExecute"]),
         Word::Node => cx.view.scheduler.nodes.iter().map(|node| node.name().to_string()).collect(),
         Word::Plugin => why::plugins(cx),
+        Word::Workload => world::names(cx),
         Word::Waiting => cx.view.scheduler.waiting.iter().map(|row| row.pod.key().to_string()).collect(),
         Word::Pod => pods(cx.view).map(|pod| pod.to_string()).collect(),
     }

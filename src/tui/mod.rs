@@ -14,6 +14,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::driver::session::SessionHandle;
+use crate::lessons::Course;
 
 pub mod action;
 pub mod changes;
@@ -24,6 +25,7 @@ pub mod export;
 pub mod keymap;
 mod known_commands;
 pub mod layout;
+pub mod lesson;
 pub mod log_lines;
 pub mod manifest;
 pub mod mistake;
@@ -112,6 +114,15 @@ pub fn check(is_plain: bool) -> Result<(), TuiError> {
 
 /// Opens the console on a session and runs it until it ends. The terminal is given back in every case.
 pub fn run(session: SessionHandle, options: TuiOptions) -> Result<ExitReason, TuiError> {
+    run_with(session, options, None)
+}
+
+/// The same with a course of lessons; the session must stand where its open lesson begins.
+pub fn run_with(
+    session: SessionHandle,
+    options: TuiOptions,
+    course: Option<Course>,
+) -> Result<ExitReason, TuiError> {
     check(options.is_plain)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let Appearance {
@@ -133,6 +144,9 @@ pub fn run(session: SessionHandle, options: TuiOptions) -> Result<ExitReason, Tu
     let mut shell = Shell::new(session.view(), look, keymap);
     if let Some((_, layout)) = layout {
         shell.take_layout(layout);
+    }
+    if let Some(course) = course {
+        shell.take_course(course);
     }
     if options.is_plain {
         let is_prompting = io::stdin().is_terminal() && io::stdout().is_terminal();

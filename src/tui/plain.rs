@@ -71,6 +71,9 @@ impl Plain {
         if self.is_prompting {
             self.say("Type help for the commands, quit to end.")?;
         }
+        for line in self.shell.take_lesson_news() {
+            self.say(&line)?;
+        }
         loop {
             self.prompt()?;
             let reason = tokio::select! {
@@ -190,7 +193,11 @@ impl Plain {
                 return Ok(None);
             }
             Effect::Quit => return Ok(Some(ExitReason::Quit)),
-            Effect::SaveLayout(_) | Effect::Redraw | Effect::Suspend => return Ok(None),
+            Effect::SaveLayout(_) => {
+                self.say("A layout is of panes on a screen, and these are plain lines: nothing is saved.")?;
+                return Ok(None);
+            }
+            Effect::Redraw | Effect::Suspend => return Ok(None),
         };
         let wanted = self.session.n_sent() + 1;
         if !self.session.send(command) {
@@ -238,6 +245,9 @@ impl Plain {
         }
         if let Some(notice) = self.shell.take_notice() {
             self.say(&notice)?;
+        }
+        for line in self.shell.take_lesson_news() {
+            self.say(&line)?;
         }
         Ok(())
     }

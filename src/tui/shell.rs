@@ -24,15 +24,18 @@ use super::overlays::compare::CompareOverlay;
 use super::overlays::confirm::Confirm;
 use super::overlays::message::Message;
 use super::overlays::what_if::WhatIfOverlay;
+use super::overlays::workloads::WorkloadsOverlay;
 use super::overlays::{Overlay, OverlayCx, OverlayOutcome, which_key};
 use super::panes::{self, Cx, Outcome, Pane, PaneId, Request, Subject};
 use super::theme::library::Themes;
 use super::theme::{ColorDepth, Theme};
 use super::widgets::glyphs::Glyphs;
 
+mod advice;
 mod appearance;
 mod draw;
 mod known;
+mod lesson;
 mod live;
 mod moving;
 mod perform;
@@ -180,6 +183,7 @@ pub struct Shell {
     drawn: Drawn,
     standing: Option<Standing>,
     dragged: Option<Dragged>,
+    course: Option<lesson::OpenCourse>,
 }
 
 impl Shell {
@@ -213,6 +217,7 @@ impl Shell {
             drawn: Drawn::default(),
             standing: None,
             dragged: None,
+            course: None,
         };
         shell.follow_selection();
         shell
@@ -247,6 +252,7 @@ impl Shell {
         if compared(&new) > compared(&old) {
             self.overlays.push(Box::new(CompareOverlay::default()));
         }
+        self.take_advice(&old, &new);
         let asked = |view: &SessionView| view.known.what_if.as_ref().map(|asked| asked.number);
         if asked(&new) > asked(&old) {
             self.overlays.push(Box::new(WhatIfOverlay::default()));
@@ -588,7 +594,9 @@ impl Shell {
             Ok(Deed::Open(subject)) => return self.open_details(subject),
             Ok(Deed::Theme(name)) => self.use_theme(&name),
             Ok(Deed::Layout(deed)) => return self.use_layout(deed),
+            Ok(Deed::Lesson(deed)) => return self.lesson(deed),
             Ok(Deed::Explain(word)) => self.explain(word),
+            Ok(Deed::Workloads) => self.overlays.push(Box::new(WorkloadsOverlay::default())),
             Err(text) if text.contains('\n') => {
                 self.overlays.push(Box::new(Message::new("not done".to_owned(), text)));
             }

@@ -1,5 +1,6 @@
 //! The command line: what goes in, what comes out, on which stream and with which exit code.
 
+mod advice;
 mod config;
 mod dump;
 mod export;

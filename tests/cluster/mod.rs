@@ -28,3 +28,5 @@ mod safety;
 mod serve;
 mod served;
 mod twins;
+
+pub use harness::{built, is_skipped};

@@ -1,6 +1,10 @@
 //! What the program says about decisions, to the letter.
 
+mod capacity;
+mod fix;
+mod golden;
 mod placement;
+mod report;
 mod to_win;
 mod volumes;
 mod why;

@@ -362,8 +362,8 @@ fn every_moment_of_a_long_session_is_reached_soon() {
     }
     cluster.seen();
     let mut took = Vec::new();
-    for i in 0_u8..60 {
-        let percent = i * 37 % 100;
+    for i in 0_u16..60 {
+        let percent = u8::try_from(i * 37 % 100).unwrap();
         let start = Instant::now();
         let past = cluster.tell(Tell::Seek(SeekTo::Percent(percent)));
         took.push(start.elapsed());

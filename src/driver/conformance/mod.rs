@@ -203,6 +203,15 @@ impl Case {
         Ok(decision)
     }
 
+    /// A scheduler that knows the cluster and has tried nothing; the pod would be the first.
+    ///
+    /// # Errors
+    /// If the pod is not in the cluster, or no scheduler can be made.
+    pub fn untried(&self, key: &NamespacedName) -> Result<Scheduler, CaseError> {
+        let pod = self.pod(key).ok_or_else(|| CaseError::NotInQueue(key.clone()))?;
+        Ok(self.scheduler(pod.uid())?)
+    }
+
     fn pod(&self, key: &NamespacedName) -> Option<&Arc<Pod>> {
         self.objects.iter().find_map(|object| match object {
             Object::Pod(pod) if pod.key() == *key => Some(pod),

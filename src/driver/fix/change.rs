@@ -205,7 +205,7 @@ pub fn commands(pod: &Pod, changes: &[Change], kubectl: &str) -> Vec<String> {
     }
     let (name, namespace) = (&pod.metadata.name, &pod.metadata.namespace);
     let patch = |ops: &[PatchOp]| quoted(&serde_json::to_string(ops).unwrap_or_default());
-    let own: Vec<PatchOp> = ops.iter().map(|op| PatchOp::clone(op)).collect();
+    let own = as_in_manifest(&ops, &mut lines, kubectl);
     if ops.iter().all(|op| is_mutable(op)) {
         lines.push(format!("{kubectl} patch pod {name} -n {namespace} --type=json -p {}", patch(&own)));
         return lines;
@@ -213,6 +213,9 @@ pub fn commands(pod: &Pod, changes: &[Change], kubectl: &str) -> Vec<String> {
     match pod.metadata.controller() {
         Some(owner) => {
             let (kind, owner, root) = template_of(owner, pod);
+            if kind == "job" {
+                lines.push("# the template of a Job cannot be changed: make the Job anew, with this patch".to_owned());
+            }
             let below: Vec<PatchOp> = own.iter().map(|op| op.below(root)).collect();
             lines.push(format!("{kubectl} patch {kind} {owner} -n {namespace} --type=json -p {}", patch(&below)));
         }
@@ -223,6 +226,27 @@ pub fn commands(pod: &Pod, changes: &[Change], kubectl: &str) -> Vec<String> {
         )),
     }
     lines
+}
+
+/// The operations as they are done in a cluster: there a priority comes from a class alone.
+fn as_in_manifest(ops: &[&PatchOp], lines: &mut Vec<String>, kubectl: &str) -> Vec<PatchOp> {
+    let names_class =
+        |op: &&PatchOp| matches!(op, PatchOp::Add { path, .. } if path == "/spec/priorityClassName");
+    let has_class = ops.iter().any(names_class);
+    let mut own = Vec::new();
+    for op in ops {
+        match op {
+            PatchOp::Add { path, .. } if path == "/spec/priority" && has_class => {}
+            PatchOp::Remove { path } if path == "/spec/priorityClassName" => {}
+            PatchOp::Add { path, value } if path == "/spec/priority" => {
+                let class = format!("priority-{value}");
+                lines.push(format!("{kubectl} create priorityclass {class} --value={value}"));
+                own.push(PatchOp::add("/spec/priorityClassName", class));
+            }
+            op => own.push(PatchOp::clone(op)),
+        }
+    }
+    own
 }
 
 /// Kind and name of what holds the pod's template, and where the template is in it.

@@ -10,10 +10,12 @@ use crate::framework::{HostPortInfo, NodeInfo, PodAffinityTerms, PodInfo, host_p
 /// How many pods are evicted at most.
 const N_PODS: usize = 6;
 
-fn may_go(info: &PodInfo) -> bool {
+fn may_go(cx: &Cx<'_>, info: &PodInfo) -> bool {
+    // A pod that waits itself and has got its place on the way only is no pod to evict.
+    let was_there = cx.start.pods.get(&info.pod.key()).is_some_and(|pod| pod.is_assigned());
     let is_daemon = info.pod.metadata.controller().is_some_and(|owner| owner.kind == "DaemonSet");
     let is_static = info.pod.metadata.controller().is_some_and(|owner| owner.kind == "Node");
-    !is_daemon && !is_static && !info.pod.is_terminating()
+    was_there && !is_daemon && !is_static && !info.pod.is_terminating()
 }
 
 fn amount(info: &PodInfo, resource: &str) -> i64 {
@@ -29,7 +31,8 @@ fn amount(info: &PodInfo, resource: &str) -> i64 {
 
 /// The least important pods of a node without which there is room.
 pub(super) fn evictable(cx: &Cx<'_>, node: &NodeInfo, short: &[Short]) -> Option<Change> {
-    let mut pods: Vec<&PodInfo> = node.pods().iter().map(AsRef::as_ref).filter(|info| may_go(info)).collect();
+    let mut pods: Vec<&PodInfo> =
+        node.pods().iter().map(AsRef::as_ref).filter(|info| may_go(cx, info)).collect();
     // The least important first; of those the ones that free most of what is missing.
     let frees = |info: &PodInfo| -> i64 { short.iter().map(|short| amount(info, &short.resource)).sum() };
     pods.sort_by(|a, b| {
@@ -80,7 +83,7 @@ pub(super) fn holders_of_ports(cx: &Cx<'_>, node: &NodeInfo) -> Option<Change> {
         wanted.iter().any(|port| taken.conflicts_with(port))
     };
     let holders: Vec<&PodInfo> = node.pods().iter().map(AsRef::as_ref).filter(holds).collect();
-    let all_may_go = holders.iter().all(|info| may_go(info));
+    let all_may_go = holders.iter().all(|info| may_go(cx, info));
     (!holders.is_empty() && all_may_go && holders.len() <= N_PODS).then(|| evict_infos(cx, &holders))
 }
 
@@ -92,7 +95,7 @@ pub(super) fn pods_that_free(
     holds: impl Fn(&PodInfo) -> bool,
 ) -> Vec<Change> {
     let least = |node: &NodeInfo| {
-        let pods = node.pods().iter().filter(|info| may_go(info) && holds(info));
+        let pods = node.pods().iter().filter(|info| may_go(cx, info) && holds(info));
         pods.min_by_key(|info| (info.pod.priority(), info.pod.key())).cloned()
     };
     let found = least(node).or_else(|| {
@@ -159,7 +162,7 @@ pub(super) fn members_of_domain(
                 continue;
             }
             for info in node.pods().iter().filter(|info| is_in_the_way(&own, info, key)) {
-                if !may_go(info) || found.len() >= N_PODS {
+                if !may_go(cx, info) || found.len() >= N_PODS {
                     return None;
                 }
                 if found.iter().all(|known| known.uid() != info.uid()) {

@@ -109,6 +109,25 @@ pub struct FixReport {
     pub tried: Vec<(String, usize)>,
 }
 
+impl FixReport {
+    /// That nothing was found, and what was tried.
+    pub fn not_found(&self) -> Vec<String> {
+        let progress = &self.progress;
+        let mut lines = vec![format!(
+            "No fix was found: {} sets of changes were thought of, {} looked at, {} run{}.",
+            progress.n_candidates,
+            progress.n_asked,
+            progress.n_runs.saturating_sub(1),
+            self.cut.map(|why| format!("; {why}")).unwrap_or_default()
+        )];
+        if !self.tried.is_empty() {
+            lines.push("Thought of:".to_owned());
+            lines.extend(self.tried.iter().map(|(sort, n)| format!("  {n:>4} {sort}")));
+        }
+        lines
+    }
+}
+
 /// Why there is nothing to look for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FixError {

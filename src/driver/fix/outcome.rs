@@ -7,6 +7,9 @@ use crate::api::objects::Pod;
 use crate::api::{NamespacedName, Str};
 use crate::driver::sandbox::simulator::Simulator;
 
+/// How many pods are named in a line.
+const N_NAMED: usize = 5;
+
 /// What happens to other pods that would not have happened without the changes.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Effects {
@@ -14,7 +17,7 @@ pub struct Effects {
     pub evicted: Vec<NamespacedName>,
     /// Pods that would have got a node and do not.
     pub stuck: Vec<NamespacedName>,
-    /// Pods that get to another node: from, to.
+    /// Pods that get a node either way, and another one with the changes; often by chance: from, to.
     pub moved: Vec<(NamespacedName, Str, Str)>,
     /// Pods that get a node as well.
     pub also_placed: Vec<(NamespacedName, Str)>,
@@ -29,15 +32,43 @@ impl Effects {
             && self.also_placed.is_empty()
     }
 
-    /// What they cost: an eviction that no change has asked for 4, a pod that is stuck 10, a move 1.
+    /// In lines, for people.
+    pub fn lines(&self) -> Vec<String> {
+        if self.is_empty() {
+            return vec!["nobody else is concerned".to_owned()];
+        }
+        let mut lines = Vec::new();
+        let names = |keys: &[NamespacedName]| keys.iter().map(ToString::to_string).collect::<Vec<_>>();
+        if !self.evicted.is_empty() {
+            lines.push(format!("evicted: {}", listed(&names(&self.evicted))));
+        }
+        if !self.stuck.is_empty() {
+            lines.push(format!("no place any more for: {}", listed(&names(&self.stuck))));
+        }
+        if !self.moved.is_empty() {
+            let moved = self.moved.iter().map(|(pod, from, to)| format!("{pod} (not {from} but {to})"));
+            lines.push(format!("on another node: {}", listed(&moved.collect::<Vec<_>>())));
+        }
+        if !self.also_placed.is_empty() {
+            let placed = self.also_placed.iter().map(|(pod, node)| format!("{pod} (on {node})"));
+            lines.push(format!("placed as well: {}", listed(&placed.collect::<Vec<_>>())));
+        }
+        lines
+    }
+
+    /// What they cost: an eviction that no change has asked for 4, a pod that is stuck 10. A pod that gets a node
+    /// either way costs nothing: which one may be chance.
     pub(super) fn cost(&self, n_asked: usize) -> u32 {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let unasked = count(self.evicted.len().saturating_sub(n_asked));
-        unasked
-            .saturating_mul(4)
-            .saturating_add(count(self.stuck.len()).saturating_mul(10))
-            .saturating_add(count(self.moved.len()))
+        unasked.saturating_mul(4).saturating_add(count(self.stuck.len()).saturating_mul(10))
     }
+}
+
+fn listed(names: &[String]) -> String {
+    let n_more = names.len().saturating_sub(N_NAMED);
+    let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
+    format!("{}{more}", names.iter().take(N_NAMED).cloned().collect::<Vec<_>>().join(", "))
 }
 
 /// Compares how pods ended, but for the one that it is about.

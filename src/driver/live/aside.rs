@@ -44,7 +44,9 @@ impl Live {
             | Tell::Seek(_)
             | Tell::SeekAgain { .. }
             | Tell::Fork
-            | Tell::Compare(..) => self.pass_to_past(command),
+            | Tell::Compare(..)
+            | Tell::Advise(_)
+            | Tell::TryFix(_) => self.pass_to_past(command),
             command if is_aside => self.pass_to_past(command),
             command => Some(command),
         }
@@ -88,6 +90,7 @@ impl Live {
     pub(super) fn with_aside(&self, view: SessionView) -> SessionView {
         let Some(past) = self.past_view() else { return view };
         let comparison = past.comparison.clone();
+        let advice = past.advice.clone();
         if let Some(shown) = past.view.as_ref().filter(|_| !past.is_at_live) {
             let (aside, recorder) = if past.is_fork {
                 (Aside::Fork, shown.known.recorder.clone())
@@ -99,7 +102,7 @@ impl Live {
                 live: view.live,
                 aside: Some(aside),
                 notice: view.notice,
-                known: Known { n_answered: view.known.n_answered, recorder, ..shown.known.clone() },
+                known: Known { n_answered: view.known.n_answered, recorder, advice, ..shown.known.clone() },
                 branches: Arc::clone(&past.branches),
                 comparison,
                 ..(**shown).clone()
@@ -107,7 +110,7 @@ impl Live {
         }
         SessionView {
             moment: past.moment.clone(),
-            known: Known { timeline: Arc::clone(&past.timeline), ..view.known },
+            known: Known { timeline: Arc::clone(&past.timeline), advice, ..view.known },
             branches: Arc::clone(&past.branches),
             comparison,
             ..view

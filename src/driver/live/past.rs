@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use crate::api::time::human_duration;
 use crate::api::{Duration, Str, Time};
+use crate::driver::advice::Numbered;
 use crate::driver::branches::{BranchComparison, BranchView};
 use crate::driver::breakpoints::DebugCommand;
 use crate::driver::desk::Desk;
@@ -104,6 +105,8 @@ pub struct PastView {
     pub branches: Arc<[BranchView]>,
     /// The branches that were compared last.
     pub comparison: Option<(u64, Arc<BranchComparison>)>,
+    /// What was worked out last in copies.
+    pub advice: Option<Numbered>,
     /// The last answer to a command.
     pub notice: Option<Notice>,
     /// How the recording of the live session goes that is made here, if one is.
@@ -422,6 +425,7 @@ impl Thread {
             moment,
             branches: self.stepper.branch_views(),
             comparison: self.stepper.comparison().cloned(),
+            advice: self.stepper.advice().cloned(),
             notice: self.stepper.notice().cloned(),
             recorder: self.shadow.as_ref().map(Shadow::view),
             checkpoints: self.stepper.rewind.checkpoints(),

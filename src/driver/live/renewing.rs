@@ -8,9 +8,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "credentials have an age")]
 
-use std::collections::hash_map::DefaultHasher;
 use std::future::Future;
-use std::hash::{Hash as _, Hasher as _};
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,6 +27,7 @@ use tower_service::Service;
 
 use super::connect::words;
 use super::plugin::{Credential, Plugin, PluginError, Terminal};
+use crate::driver::serve::reload::mark;
 
 /// Files are looked at when a request comes, but not more often than this.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
@@ -87,15 +86,6 @@ struct State {
     mark: Option<u64>,
     looked_at: Instant,
     credential: Option<Arc<Credential>>,
-}
-
-/// What the files say, without keeping it; `None` if one of them cannot be read now.
-fn mark(files: &[PathBuf]) -> Option<u64> {
-    let mut hasher = DefaultHasher::new();
-    for file in files {
-        std::fs::read(file).ok()?.hash(&mut hasher);
-    }
-    Some(hasher.finish())
 }
 
 async fn ask(plugin: &Plugin) -> Result<Arc<Credential>, PluginError> {

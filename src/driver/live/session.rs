@@ -601,13 +601,17 @@ impl Live {
                 self.say(NoticeLevel::Info, text);
             }
             SessionCommand::Inspect(question) => self.inspector.ask(question),
+            SessionCommand::Request(ticket) => ticket.refuse("this is a live cluster"),
             SessionCommand::CallOff(_)
             | SessionCommand::Seek(_)
             | SessionCommand::SeekAgain { .. }
             | SessionCommand::Fork
             | SessionCommand::Compare(..)
+            | SessionCommand::Advise(_)
+            | SessionCommand::TryFix(_)
             | SessionCommand::ForgetWhatIf
             | SessionCommand::Debug(_)
+            | SessionCommand::Stage(_)
             | SessionCommand::Back(_)
             | SessionCommand::ToEnd
             | SessionCommand::ToElapsed(_)

@@ -79,23 +79,60 @@ enum Value {
     Histogram { counts: Vec<u64>, sum: f64, count: u64 },
 }
 
-#[derive(Debug, Default)]
+/// So many places are remembered where the series of labels was found that lie at the same address.
+const RECENT: usize = 256;
+
+#[derive(Debug)]
 struct Series {
+    /// Where the series was found last, by the addresses of the labels: nearly all of them are constants. What is found
+    /// there is compared, for another text may lie at an address by now.
+    recent: [u32; RECENT],
     /// Where the series of these label values is, by their hash; two of one hash are told apart by the values.
     index: FxHashMap<u64, usize>,
     values: Vec<(Vec<String>, Value)>,
 }
 
+impl Default for Series {
+    fn default() -> Self {
+        Self { recent: [u32::MAX; RECENT], index: FxHashMap::default(), values: Vec::new() }
+    }
+}
+
+/// Which of the remembered places is asked for labels at these addresses.
+fn place_of(labels: &[&str]) -> usize {
+    let mixed = labels.iter().fold(0_u64, |mixed, label| {
+        (mixed.rotate_left(5) ^ label.as_ptr().addr() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    });
+    usize::try_from(mixed >> 56).unwrap_or_default()
+}
+
 impl Series {
     fn value_of(&mut self, family: &Family, labels: &[&str]) -> &mut Value {
         debug_assert_eq!(labels.len(), family.labels.len(), "{}", family.name);
+        let place = place_of(labels);
+        let at = match self.recent.get(place).and_then(|at| usize::try_from(*at).ok()) {
+            Some(at) if self.values.get(at).is_some_and(|(known, _)| is_same(known, labels)) => at,
+            _ => {
+                let at = self.find(family, labels);
+                if let (Some(recent), Ok(at)) = (self.recent.get_mut(place), u32::try_from(at)) {
+                    *recent = at;
+                }
+                at
+            }
+        };
+        #[expect(clippy::indexing_slicing, reason = "the place was found or made just now")]
+        &mut self.values[at].1
+    }
+
+    /// Where the series of these labels is; it is made if there is none.
+    fn find(&mut self, family: &Family, labels: &[&str]) -> usize {
         let mut hasher = FxHasher::default();
         labels.hash(&mut hasher);
         let hash = hasher.finish();
-        let is_it = |known: &[String]| known.iter().map(String::as_str).eq(labels.iter().copied());
         let known = self.index.get(&hash).copied();
-        let found = known.filter(|at| self.values.get(*at).is_some_and(|(values, _)| is_it(values)));
-        let at = found.or_else(|| self.values.iter().position(|(values, _)| is_it(values)));
+        let found =
+            known.filter(|at| self.values.get(*at).is_some_and(|(values, _)| is_same(values, labels)));
+        let at = found.or_else(|| self.values.iter().position(|(values, _)| is_same(values, labels)));
         let at = at.unwrap_or_else(|| {
             let value = match family.kind {
                 Kind::Histogram(bounds) => {
@@ -109,9 +146,12 @@ impl Series {
         if known.is_none() {
             self.index.insert(hash, at);
         }
-        #[expect(clippy::indexing_slicing, reason = "the place was found or made just now")]
-        &mut self.values[at].1
+        at
     }
+}
+
+fn is_same(known: &[String], labels: &[&str]) -> bool {
+    known.len() == labels.len() && known.iter().zip(labels).all(|(known, label)| known == label)
 }
 
 /// All metrics with their values.
@@ -291,7 +331,7 @@ pub fn go_float(number: f64) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+#[expect(clippy::expect_used, reason = "a test may fail loudly")]
 mod tests {
     use super::*;
 
@@ -394,6 +434,20 @@ mod tests {
             "running_managed_controllers",
         ];
         assert_eq!(promised, unsaid);
+    }
+
+    #[test]
+    fn a_series_is_found_by_what_its_labels_say_and_not_by_where_they_lie() {
+        let registry = Registry::default();
+        let mut label = String::from("one");
+        for text in ["one", "two", "one", "six"] {
+            // At the same address.
+            label.clear();
+            label.push_str(text);
+            registry.add(Metric::ScheduleAttemptsTotal, &[&label, "scheduled"], 1.0);
+        }
+        let get = |text| registry.get(Metric::ScheduleAttemptsTotal, &[text, "scheduled"]);
+        assert_eq!((get("one"), get("two"), get("six")), (2.0, 1.0, 1.0));
     }
 
     #[test]

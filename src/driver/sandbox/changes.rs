@@ -17,7 +17,7 @@ use super::controllers::Controllers;
 use super::edits::EditError;
 use super::returns::{Fate, Returns, fate, free_name, fresh_copy};
 use super::simulator::Simulator;
-use super::world::{Part, World, WorldOrder};
+use super::world::{World, WorldOrder};
 
 /// The taint of a node whose kubelet is not heard of.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -126,8 +126,16 @@ impl Simulator {
     /// Pods of a controller that the scheduler evicts come back from now on.
     #[must_use]
     pub fn with_returning_victims(mut self) -> Self {
-        self.returns.replace_victims();
+        // In a cluster that lives controllers do.
+        if !self.lives() {
+            self.returns.replace_victims();
+        }
         self
+    }
+
+    /// Whether the cluster lives.
+    fn lives(&self) -> bool {
+        self.controllers.as_ref().is_some_and(|controllers| controllers.world().is_some())
     }
 
     /// The pods that came back for others.
@@ -135,43 +143,38 @@ impl Simulator {
         &self.returns
     }
 
+    /// The same in a cluster that lives, where others do the work; none if it is nothing for them.
+    fn change_living(&mut self, change: &Change) -> Option<Result<String, EditError>> {
+        let order = match change {
+            Change::Drain(node) => WorldOrder::Drain { node: node.clone(), is_forced: true },
+            Change::NodeDown(node) => WorldOrder::NodeDown(node.clone()),
+            Change::NodeUp(node) => WorldOrder::NodeUp(node.clone()),
+            Change::Scale { of: Workload::Controller { namespace, kind, name }, count } => {
+                let kind = WorkloadKind::of_word(kind)?;
+                let world = self.controllers.as_ref()?.world()?;
+                let key = world.find(kind, namespace.as_ref(), name)?;
+                WorldOrder::Scale { kind, key, replicas: i32::try_from(*count).ok()? }
+            }
+            // Whoever owns its pods makes them again.
+            Change::RemoveNode(node) => return Some(self.api.delete_node(node)),
+            Change::AddNodes { .. } | Change::Scale { .. } => return None,
+        };
+        let controllers = self.controllers.as_mut()?;
+        Some(controllers.order(&mut self.api, self.now, &order).map_err(EditError::Syntax))
+    }
+
     /// Changes the cluster, at the present time.
     pub(super) fn change_cluster(&mut self, change: &Change) -> Result<String, String> {
-        if let Some(order) = self.order_of(change)
-            && let Some(controllers) = &mut self.controllers
+        if self.lives()
+            && let Some(said) = self.change_living(change)
         {
-            let said = controllers.order(&mut self.api, self.now, &order);
             self.settle();
-            return said;
+            return said.map_err(|error| error.to_string());
         }
         let world = self.controllers.as_ref().and_then(Controllers::world);
         let said = make(&mut self.api, &mut self.returns, world, change, self.now);
         self.settle();
         said.map_err(|error| error.to_string())
-    }
-
-    /// What a living cluster is told instead, where it does the same itself.
-    fn order_of(&self, change: &Change) -> Option<WorldOrder> {
-        let world = self.controllers.as_ref().and_then(Controllers::world)?;
-        match change {
-            Change::Scale { of: Workload::Controller { namespace, kind, name }, count } => {
-                let kind = WorkloadKind::of_word(kind)?;
-                match world.named(kind, name, namespace.as_deref()).as_slice() {
-                    [key] => {
-                        let replicas = i32::try_from(*count).unwrap_or(i32::MAX);
-                        Some(WorldOrder::Scale { kind, key: key.clone(), replicas })
-                    }
-                    _ => None,
-                }
-            }
-            Change::NodeDown(node) if world.settings().has(Part::Kubelets) => {
-                Some(WorldOrder::NodeDown(node.clone()))
-            }
-            Change::NodeUp(node) if world.settings().has(Part::Kubelets) => {
-                Some(WorldOrder::NodeUp(node.clone()))
-            }
-            _ => None,
-        }
     }
 }
 

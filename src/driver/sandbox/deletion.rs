@@ -26,7 +26,9 @@ impl SandboxApi {
     /// Stores a changed object; one that is being deleted goes with its last finalizer.
     pub(super) fn store(&mut self, object: Object) {
         let (kind, metadata) = (object.kind(), object.metadata());
-        if kind != Kind::Pod && metadata.deletion_timestamp.is_some() && metadata.finalizers.is_empty() {
+        // What is in a namespace holds it.
+        let has_rule_of_its_own = matches!(kind, Kind::Pod | Kind::Namespace);
+        if !has_rule_of_its_own && metadata.deletion_timestamp.is_some() && metadata.finalizers.is_empty() {
             self.remove(kind, &object.key());
         } else {
             self.write(object);

@@ -30,4 +30,5 @@ pub mod storage_defaults;
 pub mod told;
 pub mod words;
 pub mod world;
+mod world_documents;
 mod writes;

@@ -351,9 +351,13 @@ impl SandboxApi {
     fn orphan(&mut self, uid: &str, now: Time) -> Result<(), Refusal> {
         for (resource, key) in self.owned_by(uid) {
             let mut document = Value::clone(&*self.found(resource, &key)?);
-            let owners = document.pointer_mut("/metadata/ownerReferences").and_then(Value::as_array_mut);
-            if let Some(owners) = owners {
+            if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+                let owners = metadata.shift_remove("ownerReferences");
+                let mut owners = owners.and_then(|owners| owners.as_array().cloned()).unwrap_or_default();
                 owners.retain(|owner| owner["uid"] != uid);
+                if !owners.is_empty() {
+                    metadata.insert("ownerReferences".to_owned(), owners.into());
+                }
             }
             self.update_document(resource, document, Part::Whole, now)?;
         }

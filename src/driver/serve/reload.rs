@@ -18,8 +18,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often they are read although nothing is new (`FileRefreshDuration`).
 const READ_EVERY: Duration = Duration::from_secs(60);
 
-/// What files say, without keeping it: they may hold secrets.
-fn mark(files: &[PathBuf]) -> Option<u64> {
+/// What files say, without keeping it: they may hold secrets. `None` if one of them cannot be read now.
+pub fn mark(files: &[PathBuf]) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     for file in files {
         std::fs::read(file).ok()?.hash(&mut hasher);

@@ -46,7 +46,7 @@ pub(super) fn choice(trace: &CycleTrace) -> Option<ChoiceReport> {
         total: chosen.total,
         ties: if is_tie { chosen.ties.iter().map(ToString::to_string).collect() } else { Vec::new() },
         runner_up: runner_up.map(ToString::to_string),
-        decisive: decisive(score.map(|score| &score.scores), &points),
+        decisive: decisive(score.map(|score| &score.scores), &points).filter(|_| !is_tie),
         points,
         ranking,
     })

@@ -82,8 +82,16 @@ impl Page {
 
     /// A sentence of its own.
     fn line(&mut self, text: &str) {
+        self.end_list();
         let line = if self.is_markdown() { format!("{}\n\n", escaped(text)) } else { format!("  {text}\n") };
         self.text.push_str(&line);
+    }
+
+    /// In Markdown a blank line ends a list or a table.
+    fn end_list(&mut self) {
+        if self.is_markdown() && !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
     }
 
     fn item(&mut self, text: &str) {
@@ -99,6 +107,7 @@ impl Page {
 
     /// A table; columns whose name ends in `>` are right-aligned.
     fn table(&mut self, header: &[&str], rows: &[Vec<String>]) {
+        self.end_list();
         if self.is_markdown() {
             let names: Vec<&str> = header.iter().map(|name| name.trim_end_matches('>')).collect();
             self.text.push_str(&format!("| {} |\n", names.join(" | ")));
@@ -277,8 +286,14 @@ fn points_table(page: &mut Page, first: &str, second: &str, points: &[PairPoints
     if points.is_empty() {
         return;
     }
+    let (apart, alike): (Vec<&PairPoints>, Vec<&PairPoints>) =
+        points.iter().partition(|pair| pair.difference != 0 || pair.first != pair.second);
+    if apart.is_empty() {
+        page.line(&format!("All {} plugins give {first} and {second} the same points.", points.len()));
+        return;
+    }
     let show = |points: super::Points| format!("{} ({} raw)", points.normalized, points.raw);
-    let rows: Vec<Vec<String>> = points
+    let rows: Vec<Vec<String>> = apart
         .iter()
         .map(|pair| {
             vec![
@@ -292,6 +307,10 @@ fn points_table(page: &mut Page, first: &str, second: &str, points: &[PairPoints
         .collect();
     let (first, second) = (format!("{first}>"), format!("{second}>"));
     page.table(&["PLUGIN", "WEIGHT>", &first, &second, "POINTS>"], &rows);
+    if !alike.is_empty() {
+        let names: Vec<&str> = alike.iter().map(|pair| pair.plugin.as_str()).collect();
+        page.line(&format!("The same points by {}.", listed(&names, 9)));
+    }
 }
 
 fn preemption_text(page: &mut Page, preemption: &PreemptionReport) {

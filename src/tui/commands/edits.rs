@@ -5,7 +5,7 @@ use crate::driver::session::{Edit, SessionCommand};
 use crate::tui::action::Action;
 use crate::tui::manifest;
 
-use super::{CommandCx, Deed, find_pod, pod_name, session, usage};
+use super::{CommandCx, Deed, find_pod, pod_name, session, usage, world};
 
 pub(super) fn add_pod(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
     let Some((first, settings)) = arguments.split_first() else { return Ok(Deed::Action(Action::AddPod)) };
@@ -46,16 +46,17 @@ pub(super) fn delete(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, Str
         },
         ["pod" | "po" | "pods", name] => Ok(confirm_pod(find_pod(name, cx))),
         ["node" | "no" | "nodes", name] => Ok(confirm_node(&Str::from(*name), cx)),
-        [kind, name] => match kind_named(kind) {
-            Some(kind) => Ok(confirm_object(kind, name)),
-            None => Err(usage("delete")),
+        [kind, name] => match (world::delete(kind, name, cx), kind_named(kind)) {
+            (Some(deed), _) => Ok(deed),
+            (None, Some(kind)) => Ok(confirm_object(kind, name)),
+            (None, None) => Err(usage("delete")),
         },
         _ => Err(usage("delete")),
     }
 }
 
 /// The kind that kubectl knows under that name.
-fn kind_named(word: &str) -> Option<Kind> {
+pub(super) fn kind_named(word: &str) -> Option<Kind> {
     match word {
         "pvc" => Some(Kind::PersistentVolumeClaim),
         "pv" => Some(Kind::PersistentVolume),

@@ -26,12 +26,15 @@ pub mod compare;
 pub mod confirm;
 pub mod filter;
 pub mod finder;
+pub mod fixes;
 pub mod help;
 pub mod input;
+pub mod lesson;
 pub mod message;
 pub mod palette;
 pub mod what_if;
 pub mod which_key;
+pub mod workloads;
 
 /// What an overlay is told.
 #[derive(Clone, Copy)]

@@ -27,9 +27,10 @@ impl Shell {
         let has_strip = self.world.view.known.replay.is_some();
         let is_live = self.world.view.live.is_some();
         let arrangement = layout::Arrangement { has_strip, is_live, ..self.focus.arrangement };
-        let n_watch_lines = self.n_watch_lines(screen);
-        let n_live_lines = self.n_live_lines(screen, n_watch_lines);
-        let room = Rect { height: screen.height - n_watch_lines - n_live_lines, ..screen };
+        let (panel, room) = self.lesson_area(screen);
+        let n_watch_lines = self.n_watch_lines(room);
+        let n_live_lines = self.n_live_lines(room, n_watch_lines);
+        let room = Rect { height: room.height - n_watch_lines - n_live_lines, ..room };
         match layout::layout(room, &arrangement) {
             Layout::TooSmall => self.draw_too_small(screen, buf),
             Layout::Panes { status, tabs, panes, footer } => {
@@ -55,6 +56,7 @@ impl Shell {
                     self.draw_tabs(tabs, &panes, buf);
                 }
                 self.draw_footer(footer, buf);
+                self.draw_lesson(panel, buf);
                 self.drawn.frames = panes;
                 self.drawn.places = places;
                 self.draw_overlays(screen, buf);

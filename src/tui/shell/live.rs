@@ -30,7 +30,7 @@ impl Shell {
                 | Action::ToggleConfirming
                 | Action::AnswerBinds
         ) {
-            return Vec::new();
+            return self.perform_lesson(action);
         }
         let Some(live) = self.world.view.live.clone() else {
             let text = "That is about a live cluster: schedscope live.".to_owned();

@@ -28,6 +28,7 @@ use crate::api::{Kind, NamespacedName, Object, Rng, Str, Time, Uid};
 use crate::scheduler::Scheduler;
 
 use super::api::{SandboxApi, WatchEvent};
+use super::documents::DocumentChange;
 use super::world::{World, WorldOrder, WorldSettings, WorldView};
 use device_drivers::DeviceDrivers;
 pub(super) use journal::Said;
@@ -113,7 +114,7 @@ impl Controllers {
 
     /// What there is to see of it.
     pub fn world_view(&self, api: &SandboxApi) -> Option<WorldView> {
-        self.world.as_ref().map(|world| world.view(api))
+        self.world.as_ref().map(|world| world.view(api, &self.journal))
     }
 
     /// Tells the living part something. Without one it begins to live, if that is what it is told.
@@ -194,6 +195,13 @@ impl Controllers {
             world.observe(event);
         }
         self.observe_object(event);
+    }
+
+    /// A change of an object that no scheduler reads was reported.
+    pub(super) fn observe_document(&mut self, change: &DocumentChange) {
+        if let Some(world) = &mut self.world {
+            world.observe_document(change);
+        }
     }
 
     fn observe_object(&mut self, event: &WatchEvent) {

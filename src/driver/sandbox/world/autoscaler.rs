@@ -228,6 +228,11 @@ impl Autoscaler {
     /// Evicts what is on nodes that go, and lets those go that are empty.
     pub(super) fn empty(&mut self, wx: &mut Wx<'_>) {
         for node in self.leaving.keys().cloned().collect::<Vec<_>>() {
+            if !wx.api.objects().node(&node).is_some_and(|node| node.spec.unschedulable) {
+                // It is gone, or somebody wants it after all.
+                self.leaving.remove(&node);
+                continue;
+            }
             let pods = wx.pods_on(&node);
             let is_of_daemon_set =
                 |pod: &Pod| pod.metadata.controller().is_some_and(|owner| owner.kind == "DaemonSet");

@@ -74,6 +74,15 @@ impl Kubelets {
         self.down.contains_key(node)
     }
 
+    /// Whether a pod is on its way somewhere: one that is restarted again and again is not.
+    pub(super) fn is_moving(&self) -> bool {
+        self.runs.values().any(|run| match run.stage {
+            Stage::Starting | Stage::Stopping => true,
+            Stage::Running => run.restarts == 0 && run.next().is_some(),
+            Stage::BackOff => false,
+        })
+    }
+
     /// How often containers of a pod were restarted.
     pub(super) fn restarts(&self, pod: &NamespacedName) -> u32 {
         self.runs.get(pod).map_or(0, |run| run.restarts)
@@ -92,8 +101,9 @@ impl Kubelets {
             return;
         }
         let stage = self.runs.get(key).map(|run| run.stage);
+        let is_planned = wx.alarms.at(&Alarm::Pod(key.clone())).is_some();
         match stage {
-            Some(Stage::Stopping) => {}
+            Some(Stage::Stopping) if is_planned => {}
             _ if pod.is_terminating() => self.stop(wx, key, &pod),
             None if pod.status.phase == "Running" => self.take_over(wx, key, &pod),
             None => self.start(wx, key, &pod),

@@ -5,6 +5,7 @@
 //! - [`workloads`]: Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob
 //! - [`budgets`], [`drains`]: the status of disruption budgets, and evictions that heed them
 //! - [`autoscaler`]: nodes of node groups
+//! - [`documents`]: workloads as clients of the API see them
 //! - [`settings`]: which parts there are; [`orders`]: what a person tells the world
 //!
 //! Everything is state and simulated time: a world is cloned with its simulator, draws its random numbers from one seed,
@@ -14,6 +15,7 @@
 mod alarms;
 mod autoscaler;
 pub mod budgets;
+mod documents;
 mod drains;
 mod images;
 mod kubelets;
@@ -35,19 +37,25 @@ use nodes::Evictions;
 pub use nodes::default_tolerations;
 pub use orders::WorldOrder;
 pub use settings::{Part, WorldSettings};
-pub use workloads::WorkloadRow;
 use workloads::Workloads;
+pub use workloads::{WorkloadRow, WorkloadState};
 
 use super::api::{SandboxApi, WatchEvent};
-use super::controllers::{Journal, Said};
+use super::controllers::{Deed, Journal, Said};
+use super::documents::DocumentChange;
 use crate::api::objects::{Node, OwnerReference, Pod};
 use crate::api::workloads::{Living, WorkloadKind};
 use crate::api::{Duration, Kind, NamespacedName, Object, Rng, Str, Time};
 use crate::scheduler::Scheduler;
 
+/// How many deeds are shown.
+const DEEDS_SHOWN: u64 = 200;
+
 /// What has to be looked at, in the order in which it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
+    /// A workload that a client has written.
+    Document(WorkloadKind, NamespacedName),
     Node(Str),
     Pod(NamespacedName),
     Eviction(NamespacedName),
@@ -118,6 +126,8 @@ pub struct WorldView {
     pub workloads: Vec<WorkloadRow>,
     /// The node groups.
     pub groups: Vec<GroupRow>,
+    /// What was done last, the newest last.
+    pub deeds: Vec<Deed>,
 }
 
 impl World {
@@ -185,6 +195,8 @@ impl World {
             }
         }
         lent.workloads.take_over(&mut lent.wx, found);
+        let written = documents::keys(lent.wx.api);
+        lent.wx.due.extend(written.into_iter().map(|(kind, key)| Item::Document(kind, key)));
     }
 
     /// Adds or changes what a manifest says. The sentences are those of kubectl.
@@ -231,7 +243,20 @@ impl World {
                 };
                 self.due.insert(Item::Workload(kind, object.key()));
             }
+            Object::ReplicaSet(_) => {
+                self.due.insert(Item::Document(WorkloadKind::ReplicaSet, object.key()));
+            }
+            Object::StatefulSet(_) => {
+                self.due.insert(Item::Document(WorkloadKind::StatefulSet, object.key()));
+            }
             _ => {}
+        }
+    }
+
+    /// A whole object that no scheduler reads was reported.
+    pub(super) fn observe_document(&mut self, change: &DocumentChange) {
+        if let Some(kind) = documents::kind_of(change.resource) {
+            self.due.insert(Item::Document(kind, change.key.clone()));
         }
     }
 
@@ -266,6 +291,7 @@ impl World {
             let mut lent = self.parts(api, now, journal);
             let Lent { wx, kubelets, evictions, workloads, autoscaler, .. } = &mut lent;
             match item {
+                Item::Document(kind, key) => documents::read(wx, workloads, &(kind, key)),
                 Item::Node(name) => {
                     match wx.api.objects().node(&name).cloned() {
                         Some(node) => kubelets.images.sync_node(&node),
@@ -321,6 +347,16 @@ impl World {
                 }
             }
         }
+        self.publish(api, now, journal);
+    }
+
+    /// Writes what has become of workloads into their documents.
+    fn publish(&mut self, api: &mut SandboxApi, now: Time, journal: &mut Journal) {
+        let dirty = self.workloads.take_dirty();
+        let mut lent = self.parts(api, now, journal);
+        for key in &dirty {
+            documents::publish(&mut lent.wx, lent.workloads, key);
+        }
     }
 
     /// When something happens by itself next, and what.
@@ -332,10 +368,11 @@ impl World {
     /// node that boots.
     pub(super) fn is_moving(&self) -> bool {
         let is_end = |alarm: &Alarm| {
-            matches!(alarm, Alarm::Boot(_) | Alarm::Pod(_) | Alarm::Silence(_) | Alarm::Evict(_))
+            matches!(alarm, Alarm::Boot(_) | Alarm::Silence(_) | Alarm::Evict(_))
                 || matches!(alarm, Alarm::Workload(kind, _) if *kind != WorkloadKind::CronJob)
         };
-        self.alarms.iter().any(is_end) || !self.drains.is_idle() || !self.autoscaler.is_idle()
+        let has_pods = self.settings.has(Part::Kubelets) && self.kubelets.is_moving();
+        has_pods || self.alarms.iter().any(is_end) || !self.drains.is_idle() || !self.autoscaler.is_idle()
     }
 
     /// Time has gone on.
@@ -408,14 +445,22 @@ impl World {
         lent.autoscaler.carry_out(&mut lent.wx, plan);
     }
 
+    /// The workloads as they are, with what they have come to.
+    pub fn workload_states(&self, api: &SandboxApi) -> Vec<WorkloadState> {
+        let has_kubelets = self.settings.has(Part::Kubelets);
+        let is_ready = |pod: &Pod| if has_kubelets { pods::is_ready(pod) } else { pod.is_assigned() };
+        self.workloads.states(is_ready, api)
+    }
+
     /// What there is to see.
-    pub fn view(&self, api: &SandboxApi) -> WorldView {
+    pub fn view(&self, api: &SandboxApi, journal: &Journal) -> WorldView {
         let has_kubelets = self.settings.has(Part::Kubelets);
         let is_ready = |pod: &Pod| if has_kubelets { pods::is_ready(pod) } else { pod.is_assigned() };
         WorldView {
             parts: Part::ALL.iter().map(|part| (*part, self.settings.has(*part))).collect(),
             workloads: self.workloads.rows(is_ready, api),
             groups: self.autoscaler.rows(api),
+            deeds: journal.since(journal.n_deeds().saturating_sub(DEEDS_SHOWN)).cloned().collect(),
         }
     }
 
@@ -429,18 +474,14 @@ impl World {
         self.settings.has(Part::Workloads) && self.workloads.owner_of(owner).is_some()
     }
 
-    /// The workloads of that kind and name, in any namespace or in one.
-    pub fn named(&self, kind: WorkloadKind, name: &str, namespace: Option<&str>) -> Vec<NamespacedName> {
-        let is_it = |key: &NamespacedName| {
-            *key.name == *name && namespace.is_none_or(|namespace| *key.namespace == *namespace)
+    /// The workload of that kind and name; without a namespace the only one in any.
+    pub fn find(&self, kind: WorkloadKind, namespace: Option<&Str>, name: &str) -> Option<NamespacedName> {
+        let is_it = |key: &&NamespacedName| {
+            *key.name == *name && namespace.is_none_or(|namespace| key.namespace == *namespace)
         };
-        let known = self.workloads.iter().filter(|((known, key), _)| *known == kind && is_it(key));
-        known.map(|((_, key), _)| key.clone()).collect()
-    }
-
-    /// Whether there are workloads.
-    pub fn has_workloads(&self) -> bool {
-        !self.workloads.is_empty()
+        let of_kind = self.workloads.iter().map(|(key, _)| key).filter(|(of, _)| *of == kind);
+        let mut found = of_kind.map(|(_, key)| key).filter(is_it);
+        found.next().filter(|_| found.next().is_none()).cloned()
     }
 }
 

@@ -132,6 +132,10 @@ pub(super) fn sync(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &
     for pod in by_node.values().flatten().filter(|pod| !pod.is_assigned()) {
         all.delete_pod(wx, item, pod);
     }
+    if item.desired != Some(n_wanted) {
+        let key = (item.kind(), item.workload.key());
+        all.edit(&key, |item| item.desired = Some(n_wanted));
+    }
     if spec.update_strategy.type_ != "OnDelete" {
         update(all, wx, item, spec, n_wanted);
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::super::alarms::Alarm;
+use super::super::documents::replica_set_text;
 use super::{Managed, REVISION, TEMPLATE_HASH, Workloads, controller_name, replica_set_spec};
 use crate::api::objects::{IntOrString, ObjectMeta, OwnerReference, Pod};
 use crate::api::workloads::{DeploymentSpec, Workload, WorkloadKind, WorkloadSpec, WorkloadStatus};
@@ -150,10 +151,12 @@ fn new_set(
         ..ObjectMeta::default()
     };
     set_revision(&mut metadata, latest + 1);
+    let text = replica_set_text(&item.workload, TEMPLATE_HASH, &hash);
     let workload = Workload {
         metadata,
         spec: WorkloadSpec::ReplicaSet(Box::new(own)),
         status: WorkloadStatus::default(),
+        text,
     };
     let key = (WorkloadKind::ReplicaSet, workload.key());
     if all.get(&key).is_some() {
@@ -376,10 +379,12 @@ pub(super) fn take_over(
             &mut metadata,
             if is_newest { i64::try_from(sets.len()).unwrap_or(1) + 1 } else { number },
         );
+        let text = replica_set_text(deployment, TEMPLATE_HASH, hash);
         let workload = Workload {
             metadata,
             spec: WorkloadSpec::ReplicaSet(Box::new(own)),
             status: WorkloadStatus::default(),
+            text,
         };
         if all.get(&(WorkloadKind::ReplicaSet, workload.key())).is_none() {
             all.add(wx, workload, Some(hash.clone()));

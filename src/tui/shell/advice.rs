@@ -1,0 +1,36 @@
+//! What was worked out in copies comes in: a list to choose from, or a text.
+
+use crate::driver::advice::Advice;
+use crate::driver::session::{NoticeLevel, SessionView};
+use crate::tui::overlays::fixes::FixesOverlay;
+use crate::tui::overlays::message::Message;
+
+use super::Shell;
+
+impl Shell {
+    /// Shows an answer that the older view did not have.
+    pub(super) fn take_advice(&mut self, old: &SessionView, new: &SessionView) {
+        let number = |view: &SessionView| view.known.advice.as_ref().map(|(number, _)| *number);
+        let Some((_, advice)) = new.known.advice.as_ref().filter(|_| number(new) > number(old)) else {
+            return;
+        };
+        match advice.as_ref() {
+            Advice::Fix(report) => {
+                let pod = &report.question.pod;
+                if let Some(node) = &report.is_fine_on {
+                    let said = format!("nothing needs to change: pod {pod} gets to {node} by itself");
+                    self.notify(NoticeLevel::Info, said);
+                } else if report.fixes.is_empty() {
+                    let body = format!("{}\n\n{}", report.message, report.not_found().join("\n"));
+                    self.overlays.push(Box::new(Message::new(format!("no fix for {pod}"), body)));
+                } else {
+                    self.overlays.push(Box::new(FixesOverlay::default()));
+                }
+            }
+            Advice::Capacity(report) => {
+                let title = format!("capacity for {}", report.pod);
+                self.overlays.push(Box::new(Message::new(title, report.text())));
+            }
+        }
+    }
+}

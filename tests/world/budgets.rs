@@ -1,0 +1,92 @@
+//! Disruption budgets, and drains that heed them.
+
+use schedscope::api::objects::PodDisruptionBudgetStatus;
+use schedscope::api::workloads::WorkloadKind;
+use schedscope::api::{Duration, NamespacedName};
+use schedscope::driver::sandbox::simulator::Simulator;
+use schedscope::driver::sandbox::world::WorldOrder;
+
+use super::{SECOND, deeds, deployment, is_ready, living, nodes, order, pods, run_checked, run_for};
+
+fn budget(spec: &str) -> String {
+    format!(
+        "{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: web}}, spec: {{{spec}, selector: {{matchLabels: \
+         {{app: nginx}}}}}}}}\n---\n"
+    )
+}
+
+/// Allowed, healthy, needed, expected.
+fn status(simulator: &Simulator) -> (i32, i32, i32, i32) {
+    let budgets = &simulator.api().objects().pod_disruption_budgets;
+    let PodDisruptionBudgetStatus {
+        disruptions_allowed,
+        current_healthy,
+        desired_healthy,
+        expected_pods,
+        ..
+    } = budgets[&NamespacedName::new("default", "web")].status;
+    (disruptions_allowed, current_healthy, desired_healthy, expected_pods)
+}
+
+/// "If you set maxUnavailable to 50%, ... rounded up": the rules of the page on disruption budgets.
+#[test]
+fn what_a_budget_allows_is_counted_from_the_owners_scale() {
+    for (spec, replicas, expected) in [
+        ("minAvailable: 2", 5, (3, 5, 2, 5)),
+        ("minAvailable: 50%", 7, (3, 7, 4, 7)),
+        ("maxUnavailable: 1", 5, (1, 5, 4, 5)),
+        ("maxUnavailable: 30%", 5, (2, 5, 3, 5)),
+        ("maxUnavailable: 0", 3, (0, 3, 3, 3)),
+        ("minAvailable: 100%", 3, (0, 3, 3, 3)),
+    ] {
+        let mut simulator = living(&(nodes(2) + &budget(spec) + &deployment(replicas, "nginx:1", "")));
+        run_for(&mut simulator, 60 * SECOND);
+        assert_eq!(status(&simulator), expected, "{spec}");
+    }
+}
+
+#[test]
+fn pods_that_are_not_ready_do_not_count_as_healthy() {
+    let mut simulator = living(&(nodes(1) + &budget("minAvailable: 2") + &deployment(3, "nginx:1", "")));
+    assert_eq!(status(&simulator), (0, 0, 2, 3));
+    run_for(&mut simulator, 60 * SECOND);
+    assert_eq!(status(&simulator), (1, 3, 2, 3));
+    let key = NamespacedName::new("default", "nginx-deployment");
+    let to_five = WorldOrder::Scale { kind: WorkloadKind::Deployment, key, replicas: 5 };
+    assert_eq!(order(&mut simulator, to_five).unwrap(), "deployment/nginx-deployment scaled");
+    assert_eq!(status(&simulator), (1, 3, 2, 5));
+}
+
+#[test]
+fn a_drain_never_takes_more_than_a_budget_allows() {
+    let manifest = nodes(3) + &budget("maxUnavailable: 1") + &deployment(6, "nginx:1", "");
+    let mut simulator = living(&manifest);
+    run_for(&mut simulator, 60 * SECOND);
+    let said = order(&mut simulator, WorldOrder::Drain { node: "n-1".into(), is_forced: false }).unwrap();
+    assert_eq!(said, "node/n-1 cordoned; evicting 2 pods as their budgets allow");
+    run_checked(&mut simulator, Duration::from_secs(120), |simulator| {
+        let healthy =
+            pods(simulator, "nginx").iter().filter(|pod| is_ready(pod) && !pod.is_terminating()).count();
+        assert!(healthy >= 5, "{healthy} of 6 are healthy");
+    });
+    assert!(pods(&simulator, "nginx").iter().all(|pod| &*pod.spec.node_name != "n-1"));
+    assert_eq!(pods(&simulator, "nginx").len(), 6);
+    let deeds = deeds(&simulator);
+    assert!(deeds.contains(&"Drained n-1".to_owned()));
+    assert!(deeds.iter().any(|deed| deed.starts_with("EvictionRefused")));
+}
+
+#[test]
+fn a_drain_refuses_to_lose_pods_that_nobody_makes_again() {
+    let bare = "{apiVersion: v1, kind: Pod, metadata: {name: alone}, spec: {nodeName: n-1, containers: [{name: c, image: i}]}}";
+    let mut simulator = living(&(nodes(1) + bare));
+    let drain = |is_forced| WorldOrder::Drain { node: "n-1".into(), is_forced };
+    assert_eq!(
+        order(&mut simulator, drain(false)).unwrap_err(),
+        "cannot drain n-1: nobody would make these pods again: default/alone; `:drain n-1 --force` deletes them"
+    );
+    assert!(!simulator.api().objects().node(&"n-1".into()).unwrap().spec.unschedulable);
+    order(&mut simulator, drain(true)).unwrap();
+    run_for(&mut simulator, 10 * SECOND);
+    assert!(super::pod(&simulator, "alone").is_none());
+}
