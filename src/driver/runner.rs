@@ -6,9 +6,8 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Duration, NamespacedName, Str, Uid};
 
-use super::history::Machine as _;
 use super::sandbox::controllers::Journal;
-use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
+use super::sandbox::ops::SimulatorOp;
 use super::sandbox::scenario::Scenario;
 use super::sandbox::simulator::Simulator;
 
@@ -105,9 +104,17 @@ pub fn run_watched(
     let mut n_idle = 0;
     let mut goes_on = true;
     let mut apply = |simulator: &mut Simulator, op: SimulatorOp| {
-        let said = simulator.apply(&op, None).said;
+        let has_moved = simulator.noting(|simulator| match &op {
+            SimulatorOp::StepCycle => simulator.step_cycle(),
+            SimulatorOp::NextTimeout => simulator.go_to_next_timeout(),
+            SimulatorOp::TimeTo(to) => {
+                simulator.let_time_go_to(*to);
+                true
+            }
+            _ => false,
+        });
         goes_on = goes_on && see(simulator, &op);
-        goes_on && said == SimulatorSaid::Moved(true)
+        goes_on && has_moved
     };
     loop {
         let can_try = simulator.can_step();

@@ -6,11 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::measures::{Measures, Waits, measure};
 use crate::api::objects::Pod;
-use crate::api::{Duration, NamespacedName, Object, Str, Time, Uid};
-use crate::driver::history::Machine;
+use crate::api::{Duration, NamespacedName, Object, Time, Uid};
 use crate::driver::runner::{PodResult, pod_result, run_watched};
 use crate::driver::sandbox::api::WatchEvent;
-use crate::driver::sandbox::ops::{SimulatorOp, SimulatorSaid};
 use crate::driver::sandbox::simulator::Simulator;
 use crate::driver::session::Edit;
 
@@ -19,8 +17,6 @@ use crate::driver::session::Edit;
 pub struct Progress {
     /// Attempts so far.
     attempts: AtomicU64,
-    /// Pods that had a node to be found for at the start.
-    to_do: AtomicU64,
     is_cancelled: AtomicBool,
 }
 
@@ -184,10 +180,7 @@ pub fn run_out(
     let mut watcher = Watcher::new(simulator);
     let mut said = Vec::new();
     for change in changes {
-        let SimulatorSaid::Edited(done) = simulator.apply(&SimulatorOp::Edit(change.clone()), None).said
-        else {
-            continue;
-        };
+        let done = simulator.noting(|simulator| simulator.edit(change));
         let is_drain = matches!(change, Edit::Change(crate::driver::sandbox::changes::Change::Drain(_)));
         watcher.see(simulator, if is_drain { By::Drain } else { By::Others });
         said.push(done.map_err(|reason| {
@@ -195,7 +188,6 @@ pub fn run_out(
             RunError::Change { change, reason }
         })?);
     }
-    progress.to_do.fetch_add(watcher.waiting.len() as u64, Ordering::Relaxed);
     let is_done = run_watched(simulator, attempt, &mut |simulator, op| {
         let is_step = op.is_step();
         if is_step {
@@ -222,9 +214,4 @@ pub fn run_out(
         attempts: (counts.cycles - before.cycles, counts.failed - before.failed),
         simulated: simulator.now() - start,
     })
-}
-
-/// The node of a pod in an outcome.
-pub fn node_of(outcome: &Outcome, pod: &NamespacedName) -> Option<Str> {
-    outcome.pods.get(pod).and_then(|pod| pod.node.clone())
 }

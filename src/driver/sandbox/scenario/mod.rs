@@ -237,9 +237,17 @@ impl Simulator {
                 let said = self.edit(&edit);
                 self.note_of_scenario(at, said.map_err(|error| format!("line {line}: {error}")));
             }
-            Due::Deed(Deed::Mark(name), _) => self.mark(&name),
+            Due::Deed(Deed::Mark(name), _) => {
+                // A copy, and what is done again, leaves no mark.
+                if self.is_recording() {
+                    self.mark(&name);
+                }
+                self.note_of_scenario(at, Ok(name.to_string()));
+            }
             Due::Deed(Deed::Note(text), _) => {
-                self.note(&text);
+                if self.is_recording() {
+                    self.note(&text);
+                }
                 self.note_of_scenario(at, Ok(text.to_string()));
             }
             Due::Deed(Deed::Expect(expectation), _) => self.judge(&expectation),

@@ -57,6 +57,9 @@ pub struct ScenarioFile {
 /// How much simulated time an attempt takes, if nothing else is said.
 const ATTEMPT: Duration = Duration::from_millis(10);
 
+/// So long it goes on after the last step, if nothing else is said: pods find their nodes meanwhile.
+const SETTLING: Duration = Duration::from_secs(60);
+
 /// Reads a scenario.
 ///
 /// # Errors
@@ -113,7 +116,7 @@ fn read_root(root: &Field<'_>, name: &str, elsewhere: Elsewhere<'_>) -> Option<S
         arrivals: arrivals.into_iter().map(Arc::new).collect(),
         finally: finally.unwrap_or_default(),
         attempt,
-        lasts: lasts.unwrap_or(end_of_steps.max(end_of_arrivals)),
+        lasts: lasts.unwrap_or(end_of_steps.max(end_of_arrivals) + SETTLING),
         seed,
     };
     Some(ScenarioFile { manifests, config, feature_gates, seed, world, plan: Arc::new(plan) })
