@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use schedscope::api::{NamespacedName, Time};
 use schedscope::api::workloads::WorkloadKind;
+use schedscope::api::{NamespacedName, Time};
 use schedscope::driver::sandbox::controllers::Deed;
 use schedscope::driver::sandbox::world::{GroupRow, Part, WorkloadRow, WorldOrder, WorldView};
 use schedscope::driver::session::{Edit, Known, SessionCommand, SessionView};

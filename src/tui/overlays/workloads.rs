@@ -170,7 +170,9 @@ fn deeds_of<'v>(view: &'v SessionView, row: &WorkloadRow) -> Vec<&'v Deed> {
 /// Writes them at the foot of the page, if there is room, and returns the rest of it.
 fn put_deeds(body: Rect, buf: &mut Buffer, deeds: &[&Deed], cx: &OverlayCx<'_>) -> Rect {
     let n = u16::try_from(deeds.len()).unwrap_or(0);
-    let Some(height) = body.height.checked_sub(n + 1).filter(|height| *height >= 2 && n > 0) else { return body };
+    let Some(height) = body.height.checked_sub(n + 1).filter(|height| *height >= 2 && n > 0) else {
+        return body;
+    };
     let start = cx.view.scheduler.now;
     let elapsed = cx.view.elapsed;
     for (deed, y) in deeds.iter().zip(body.y + height + 1..body.bottom()) {
