@@ -108,7 +108,7 @@ pub(super) fn sync(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &
     if is_recreate {
         recreate(all, wx, item, spec, &sets);
     } else {
-        roll(all, wx, item, spec, sets);
+        roll(all, wx, item, spec, &sets);
     }
     clean_up(all, wx, item, spec);
 }
@@ -186,8 +186,8 @@ fn new_replicas(spec: &DeploymentSpec, old: i32, new: i32) -> i32 {
     if room <= 0 { new } else { new + room.min(replicas - new) }
 }
 
-fn roll(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &DeploymentSpec, sets: Sets) {
-    let Some(new) = new_set(all, wx, item, spec, &sets) else { return };
+fn roll(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &DeploymentSpec, sets: &Sets) {
+    let Some(new) = new_set(all, wx, item, spec, sets) else { return };
     let old_total = total(&sets.old);
     let to = if new.replicas() > item.replicas() {
         item.replicas()
