@@ -2,27 +2,22 @@
 //!
 //! A node says when its maintenance begins (`example.com/maintenance-at`, an RFC 3339 time), a pod how long it runs
 //! (`example.com/runs-for`, seconds). Filter rejects nodes on which the time would not do, Score prefers those with
-//! the most time left over, and a changed annotation wakes the pods that were rejected. Run it with
-//! `cargo run --example maintenance_window`.
+//! the most time left over, and a changed annotation wakes the pods that were rejected. The program is schedscope with
+//! that plugin: `cargo run --example maintenance_window -- sandbox -f examples/maintenance_window.yaml` opens the console,
+//! `... run -f ...` prints where the pods go.
 
-use std::error::Error;
-use std::io::Write as _;
-use std::sync::Arc;
+use std::process::ExitCode;
 
-use schedscope::api::manifest::{Source, load};
 use schedscope::api::objects::{Node, Pod};
-use schedscope::api::{Object, Time};
-use schedscope::config::{FeatureGates, LoadOptions, SchedulerConfig};
-use schedscope::driver::runner::{RunSummary, run_to_rest};
-use schedscope::driver::sandbox::api::SandboxApi;
-use schedscope::driver::sandbox::simulator::Simulator;
-use schedscope::framework::runtime::{Registry, build_profiles};
+use schedscope::api::time::human_duration;
+use schedscope::api::{Duration, Object, Time};
+use schedscope::cli::Main;
+use schedscope::framework::runtime::PluginDefinition;
 use schedscope::framework::{
-    ActionType, ClusterEvent, ClusterEventWithHint, CycleState, EnqueueExtensions, EventResource,
-    FilterPlugin, Handle, MAX_NODE_SCORE, NodeInfo, Plugin, PodInfo, QueueingHint, ScorePlugin, Status,
+    About, ActionType, Asked, ClusterEvent, ClusterEventWithHint, CycleState, EnqueueExtensions,
+    EventResource, ExplainPlugin, FilterPlugin, Handle, MAX_NODE_SCORE, NodeInfo, Plugin, PluginWords,
+    PodInfo, QueueingHint, ScorePlugin, Status,
 };
-use schedscope::plugins::registry::in_tree_registry;
-use schedscope::scheduler::SchedulerOptions;
 
 const NAME: &str = "MaintenanceWindow";
 const MAINTENANCE_AT: &str = "example.com/maintenance-at";
@@ -73,6 +68,9 @@ impl Plugin for MaintenanceWindow {
     fn as_enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
         Some(self)
     }
+    fn as_explain(&self) -> Option<&dyn ExplainPlugin> {
+        Some(self)
+    }
 }
 
 impl FilterPlugin for MaintenanceWindow {
@@ -112,11 +110,36 @@ impl EnqueueExtensions for MaintenanceWindow {
     }
 }
 
-/// The in-tree plugins and this one.
-fn registry() -> Result<Registry, Box<dyn Error>> {
-    let mut registry = in_tree_registry();
-    registry.register(NAME, |args, _| Ok(Arc::new(MaintenanceWindow::from_args(args)?)))?;
-    Ok(registry)
+impl ExplainPlugin for MaintenanceWindow {
+    fn about(&self) -> About {
+        About {
+            text: "It turns down nodes whose maintenance begins before the pod would be done, as both say in their \
+                   annotations. Among the others it prefers those with the most time left over.",
+            see: "examples/maintenance_window.rs",
+        }
+    }
+
+    fn explain_filter(&self, asked: &Asked<'_>, refusal: Option<&Status>) -> Option<PluginWords> {
+        let node = asked.node.node()?;
+        let Some(spare) = self.spare_secs(asked.now, &asked.pod.pod, node) else {
+            let sentence = "The node has no maintenance ahead.".to_owned();
+            return Some(PluginWords { sentence, ..PluginWords::default() });
+        };
+        let time = human_duration(Duration::from_secs(spare.unsigned_abs()));
+        Some(PluginWords {
+            sentence: match refusal {
+                Some(_) => format!("The pod would be done {time} too late."),
+                None => format!("There are {time} to spare before the maintenance."),
+            },
+            arithmetic: vec![format!("until maintenance - running time - {}s = {spare}s", self.margin_secs)],
+            hint: refusal.map(|_| "Only another time of maintenance helps.".to_owned()),
+        })
+    }
+
+    fn explain_score(&self, asked: &Asked<'_>, raw: i64) -> Vec<String> {
+        let spare = asked.node.node().and_then(|node| self.spare_secs(asked.now, &asked.pod.pod, node));
+        spare.map(|spare| format!("{spare}s to spare of {AMPLE_SECS}s: {raw}")).into_iter().collect()
+    }
 }
 
 /// The plugin joins the default ones at every point that it has; its score counts five times.
@@ -132,92 +155,94 @@ profiles:
     args: {marginSeconds: 600}
 ";
 
-/// Three nodes: a small one without maintenance, one with it soon, one later; and four pods.
-const CLUSTER: &str = "
-apiVersion: v1
-kind: Node
-metadata: {name: free}
-status: {allocatable: {cpu: '1', memory: 4Gi, pods: '10'}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: soon, annotations: {example.com/maintenance-at: '2026-01-01T01:00:00Z'}}
-status: {allocatable: {cpu: '4', memory: 4Gi, pods: '10'}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: later, annotations: {example.com/maintenance-at: '2026-01-01T12:00:00Z'}}
-status: {allocatable: {cpu: '6', memory: 4Gi, pods: '10'}}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: a-service}
-spec: {containers: [{name: main, image: web, resources: {requests: {cpu: '1'}}}]}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: b-half-an-hour, annotations: {example.com/runs-for: '1800'}}
-spec: {containers: [{name: main, image: job, resources: {requests: {cpu: '3'}}}]}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: c-six-hours, annotations: {example.com/runs-for: '21600'}}
-spec: {containers: [{name: main, image: job, resources: {requests: {cpu: '2'}}}]}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: d-one-day, annotations: {example.com/runs-for: '86400'}}
-spec: {containers: [{name: main, image: job, resources: {requests: {cpu: '2'}}}]}
-";
-
-/// Schedules the pods of [`CLUSTER`] until nothing moves.
-fn schedule() -> Result<RunSummary, Box<dyn Error>> {
-    let start = Time::parse_rfc3339("2026-01-01T00:00:00Z").ok_or("a start")?;
-    let (registry, gates) = (registry()?, FeatureGates::default());
-    let options = LoadOptions { gates: &gates, has_plugin: &|name| registry.contains(name) };
-    let configuration = SchedulerConfig::load(CONFIGURATION, options)?;
-    let profiles = build_profiles(&configuration.profiles, &registry, &gates)?;
-    let sources = [Source { name: "cluster".to_owned(), text: CLUSTER.to_owned() }];
-    let (api, _) = SandboxApi::from_manifests(load(&sources)?, &sources, start)?;
-    let profiles = profiles.into_values().collect();
-    let mut simulator = Simulator::new(profiles, SchedulerOptions::default(), api, start)?;
-    Ok(run_to_rest(&mut simulator))
+/// The plugin as programs add it. Recordings keep the two annotations that it reads.
+fn plugin() -> PluginDefinition {
+    PluginDefinition::new(NAME, |args, _| MaintenanceWindow::from_args(args))
+        .reads_annotation(MAINTENANCE_AT)
+        .reads_annotation(RUNS_FOR)
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut out = std::io::stdout().lock();
-    for pod in schedule()?.pods {
-        let node = pod.node.as_deref().unwrap_or("-");
-        writeln!(out, "{:<24} {node:<8} {}", pod.pod.to_string(), pod.message)?;
-    }
-    Ok(())
+fn main() -> ExitCode {
+    Main::new().with(plugin()).with_configuration(CONFIGURATION).run()
 }
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
+    use schedscope::testkit::{PodBuilder, Rig, World, node, pod};
 
     use super::*;
 
+    const PLUGIN: MaintenanceWindow = MaintenanceWindow { margin_secs: 600 };
+
+    fn runs_for(name: &str, secs: &str) -> PodBuilder {
+        pod(name).annotation(RUNS_FOR, secs)
+    }
+
+    fn world() -> World {
+        let begins = |name: &str, at: &str| node(name).annotation(MAINTENANCE_AT, at);
+        World::new()
+            .at("2026-01-01T00:00:00Z")
+            .node(node("free"), &[])
+            .node(begins("soon", "2026-01-01T01:00:00Z"), &[])
+            .node(begins("later", "2026-01-01T12:10:00Z"), &[])
+    }
+
     #[test]
-    fn pods_go_where_their_time_does() {
-        let summary = schedule().unwrap();
-        let places: Vec<(&str, Option<&str>)> =
-            summary.pods.iter().map(|pod| (pod.pod.name.as_ref(), pod.node.as_deref())).collect();
-        assert_eq!(
-            places,
-            [
-                ("a-service", Some("free")),
-                ("b-half-an-hour", Some("later")),
-                ("c-six-hours", Some("later")),
-                ("d-one-day", None)
-            ]
-        );
+    fn a_pod_that_would_not_be_done_in_time_is_turned_down() {
+        let late = "UnschedulableAndUnresolvable: node(s) had maintenance before the pod would be done";
+        let (world, an_hour) = (world(), runs_for("job", "3600"));
+        assert_eq!(world.filter(&PLUGIN, &an_hour), [("free", ""), ("soon", late), ("later", "")]);
+        assert_eq!(world.filter(&PLUGIN, &pod("service")), [("free", ""), ("soon", ""), ("later", "")]);
+    }
+
+    #[test]
+    fn more_time_is_better_up_to_a_day() {
+        assert_eq!(world().scores(&PLUGIN, &pod("service")), [("free", 100), ("soon", 3), ("later", 50)]);
+    }
+
+    #[test]
+    fn a_new_time_of_maintenance_wakes_those_that_it_helps() {
+        let event = ClusterEvent::new(EventResource::Node, ActionType::UPDATE_NODE_ANNOTATION);
+        let job = runs_for("job", "3600").build();
+        let at = |time: &str| Object::Node(node("soon").annotation(MAINTENANCE_AT, time).build());
+        let hint = |time: &str| world().hint(&PLUGIN, event, &job, None, Some(&at(time)));
+        assert_eq!(hint("2026-01-01T02:00:00Z"), Some(QueueingHint::Queue));
+        assert_eq!(hint("2026-01-01T01:00:00Z"), Some(QueueingHint::QueueSkip));
     }
 
     #[test]
     fn arguments_are_checked() {
         assert!(MaintenanceWindow::from_args(Some(&serde_json::json!({"marginSeconds": "x"}))).is_err());
         assert_eq!(MaintenanceWindow::from_args(None).map(|plugin| plugin.margin_secs), Ok(300));
+    }
+
+    #[test]
+    fn pods_go_where_their_time_does() {
+        let mut rig = Rig::with_plugins([plugin()], CONFIGURATION);
+        rig.apply(include_str!("maintenance_window.yaml")).run();
+        let places = ["a-service", "b-half-an-hour", "c-six-hours", "d-one-day"].map(|pod| rig.node_of(pod));
+        let expected = [Some("free"), Some("later"), Some("later"), None];
+        assert_eq!(places, expected.map(|node| node.map(str::to_owned)));
+        assert!(
+            rig.message_of("d-one-day").contains("2 node(s) had maintenance"),
+            "{}",
+            rig.message_of("d-one-day")
+        );
+    }
+
+    #[test]
+    fn it_is_explained_like_the_others() {
+        let mut rig = Rig::with_plugins([plugin()], CONFIGURATION);
+        rig.add_node(node("soon").annotation(MAINTENANCE_AT, "2026-01-01T01:00:00Z"));
+        rig.add_pod(runs_for("job", "3600"));
+        let trace = rig.attempt();
+        let cell = trace.map(|trace| {
+            schedscope::explain::cell(&trace, schedscope::explain::CellPoint::Filter, "soon", NAME).text()
+        });
+        assert_eq!(
+            cell.as_deref(),
+            Some("The pod would be done 10m00s too late. Only another time of maintenance helps.")
+        );
+        assert!(rig.view().own_plugins.iter().any(|own| own.name == NAME && own.about.is_some()));
     }
 }

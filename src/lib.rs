@@ -30,9 +30,10 @@
 //! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
 //! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption; for people the trace of an attempt, the log of a pod, the view |
 //! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
-//! | [`driver`] | clocks, threads and I/O around the core: looks into the scheduler, what would fix a pod and how many more fit, how long plugins take, the sandbox with its in-memory API and what lives in it, which is served to kubectl and other clients, recordings that are made and played, also under another configuration, records of other programs, the live cluster, metrics and endpoints of a scheduler that serves, history with checkpoints and branches, also of a live cluster, whose forks are sandboxes, breakpoints, the stepper, the session |
+//! | [`driver`] | clocks, threads and I/O around the core: looks into the scheduler, what would fix a pod and how many more fit, how long plugins take, the sandbox with its in-memory API and what lives in it, which is served to kubectl and other clients, recordings that are made and played, also under another configuration, records of other programs, the live cluster, metrics and endpoints of a scheduler that serves, history with checkpoints and branches, also of a live cluster, whose forks are sandboxes, breakpoints, the stepper, the session; scenarios and generated clusters, and what would be |
 //! | [`explain`] | sentences and arithmetic made from traces and views; a pod's explanation as a document with a published schema |
 //! | [`lessons`] | lessons: their files, the engine's answers to their questions, the learner's way through them |
+//! | [`testkit`] | for authors of plugins: pods and nodes in a line, tables for each extension point, a whole scheduler |
 //! | [`tui`] | the console: panes, overlays, keymap, themes, the terminal, consoles at a distance; films, pictures and reports of recordings |
 //! | [`cli`] | the command line, one file per subcommand |
 //!
@@ -82,6 +83,14 @@
 //! 19. What clients write into a sandbox that is served is an operation of its session; who has seen what is taken back
 //!     lists anew, and no resource version stands for two states:
 //!     `api_server::past::who_watches_a_sandbox_that_is_taken_back_lists_anew`.
+//! 20. Long work that a person calls off leaves everything as it was, and done later comes to the same:
+//!     `scheduler::work`. Text on the screen is the same in every theme, and has enough contrast: `tui::themes`.
+//! 21. The right answer to a question of a lesson is the engine's: `lessons::the_engine_answers_every_lesson_as_its_author_expects`.
+//! 22. Plugins are put together in one place, and what is made of them carries the registry on:
+//!     `tidy::plugins_are_put_together_in_one_place`.
+//! 23. Asking what would be changes nothing, and no change changes nothing: `scheduler::outlook`. A scenario is a part of the
+//!     sandbox: taken back and done again it is the same, and it does what the same edits by hand do:
+//!     `scheduler::scenarios`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;
@@ -98,4 +107,10 @@ pub mod plugins;
 pub mod queue;
 pub mod recording;
 pub mod scheduler;
+pub mod testkit;
 pub mod tui;
+
+/// The guide for authors of plugins: its examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/plugins.md")]
+pub struct PluginGuide;

@@ -8,6 +8,7 @@ mod cluster;
 mod config;
 mod conformance;
 mod explain;
+mod lessons;
 mod measure;
 mod recordings;
 mod scheduler;

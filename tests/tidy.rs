@@ -20,6 +20,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("recording", &["api", "config", "framework", "scheduler"]),
     ("explain", &["api", "config", "framework", "plugins", "scheduler"]),
     ("driver", &["api", "config", "framework", "plugins", "scheduler", "recording"]),
+    ("testkit", &["api", "config", "framework", "plugins", "scheduler", "driver"]),
     ("lessons", &["api", "config", "framework", "scheduler", "driver", "explain"]),
     ("tui", &["api", "framework", "scheduler", "driver", "explain", "lessons"]),
     (
@@ -48,6 +49,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "driver/extender/tls",
             "driver/live/audit",
             "driver/metrics",
+            "driver/outlook/asking",
             "driver/recorder",
             "driver/serve",
             "tui/event_loop",
@@ -175,9 +177,9 @@ fn a_plugin_does_not_import_another_plugin() {
     assert!(offences.is_empty(), "{}", offences.join("\n"));
 }
 
-/// Where plugins may be put together: in the program, and where answers are compared with those of kube-scheduler, which
+/// Where plugins may be put together: in the program, in the kit for tests, and where answers are compared with those of kube-scheduler, which
 /// has its own plugins alone.
-const COMPOSERS: &[&str] = &["cli/program", "driver/conformance", "plugins"];
+const COMPOSERS: &[&str] = &["cli/program", "driver/conformance", "plugins", "testkit"];
 
 #[test]
 fn plugins_are_put_together_in_one_place() {

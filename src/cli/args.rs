@@ -1,10 +1,14 @@
 //! Subcommands and flags.
 
 use super::capacity::CapacityArgs;
+use super::compare::CompareArgs;
 use super::explain::ExplainArgs;
 use super::fix::FixArgs;
+use super::generate::GenerateArgs;
+use super::scenario::ScenarioArgs;
 use super::serve_api::ServeApiArgs;
 use super::serve_args::{AttachArgs, ServeArgs};
+use super::whatif::WhatIfArgs;
 use super::world::WorldArgs;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -45,6 +49,12 @@ pub enum Command {
     Fix(Box<FixArgs>),
     /// Counts how many more pods like one fit, and tells what binds first
     Capacity(Box<CapacityArgs>),
+    /// Tells what would be if the cluster changed: a drain, more nodes, another configuration
+    Whatif(Box<WhatIfArgs>),
+    /// Compares configurations over one cluster, recording or scenario: balance, fragmentation, waits
+    Compare(Box<CompareArgs>),
+    /// Makes a cluster of a given size and mix, as manifests
+    Generate(GenerateArgs),
     /// Opens the console on a recording, or plays it without a screen and compares every decision
     Replay(ReplayArgs),
     /// Compares two recordings: which pods landed elsewhere and why, what each node got, how long pods waited
@@ -75,7 +85,7 @@ pub struct InputArgs {
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-")]
     pub filenames: Vec<PathBuf>,
     /// Where the random numbers start that decide ties
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = Self::SEED)]
     pub seed: u64,
     /// Devices of the nodes, for drivers that publish them: a small file, which the README describes
     #[arg(long, value_name = "FILE")]
@@ -94,12 +104,20 @@ pub struct InputArgs {
     pub gates: GateArgs,
 }
 
+impl InputArgs {
+    /// Where random numbers start if nothing else is said.
+    pub const SEED: u64 = 1;
+}
+
 /// `schedscope sandbox`.
 #[derive(Clone, Debug, Args)]
 pub struct SandboxArgs {
     /// The cluster; the embedded sample if there is none.
     #[command(flatten)]
     pub input: InputArgs,
+    /// What happens by itself.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
     /// Whether it is recorded.
     #[command(flatten)]
     pub record: RecordArgs,
@@ -232,10 +250,17 @@ fn request_timeout(text: &str) -> Result<std::time::Duration, String> {
 
 /// `schedscope run`.
 #[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 every pod has a node, or all that the scenario expects is so; 1 some pods are pending, or \
+                  something is not as the scenario expects; 2 wrong input."
+)]
 pub struct RunArgs {
     /// The cluster; the embedded sample if there is none.
     #[command(flatten)]
     pub input: InputArgs,
+    /// What happens by itself.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
     /// Whether it is recorded.
     #[command(flatten)]
     pub record: RecordArgs,

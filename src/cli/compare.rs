@@ -15,7 +15,7 @@ use super::run::{json_text, print};
 use super::setup::{self, Purpose};
 use super::tables::{Form, bars, percent, table};
 use super::whatif::{ReportFormat, totals_document};
-use super::{config, exit, scenario, tell, whatif_text};
+use super::{Main, config, exit, scenario, tell, whatif_text};
 use crate::api::time::human_duration;
 use crate::api::{Duration, Object};
 use crate::config::SchedulerConfig;
@@ -26,7 +26,6 @@ use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Controllers;
 use crate::driver::sandbox::returns::{Fate, fate};
 use crate::driver::what_if::{recorded_gates, what_if};
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::ReadError;
 
 /// The version of the JSON form.
@@ -65,15 +64,15 @@ struct Compared {
 }
 
 /// Compares and prints. The answer is the exit code.
-pub(super) fn run(args: &CompareArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &CompareArgs, program: &Main) -> anyhow::Result<u8> {
     if args.asked.input.config.is_some() {
         bail!("--config: name the configurations with --configs");
     }
     let whole = args.asked.rec.as_ref().filter(|place| !args.reschedule && is_whole(place));
     let compared = match (&args.scenario, whole) {
-        (Some(name), _) => of_scenario(args, name)?,
-        (None, Some(file)) => of_recording(args, Path::new(file))?,
-        (None, None) => of_cluster(args)?,
+        (Some(name), _) => of_scenario(args, name, program)?,
+        (None, Some(file)) => of_recording(args, Path::new(file), program)?,
+        (None, None) => of_cluster(args, program)?,
     };
     let text = match args.output {
         ReportFormat::Text => render(&compared, Form::Text),
@@ -90,13 +89,16 @@ fn is_whole(place: &str) -> bool {
 }
 
 /// The configurations with their names.
-fn configurations(args: &CompareArgs, gates: &str) -> anyhow::Result<Vec<(String, SchedulerConfig)>> {
-    let registry = in_tree_registry();
+fn configurations(
+    args: &CompareArgs,
+    gates: &str,
+    program: &Main,
+) -> anyhow::Result<Vec<(String, SchedulerConfig)>> {
     let one = |path: &PathBuf| {
         let is_default = path.as_os_str() == "default" && !path.exists();
         let file = (!is_default).then_some(path.as_path());
-        let mut configuration = config::load(file, gates)?.map_err(anyhow::Error::msg)?;
-        configuration.leave_out_unbuilt(&|name| registry.contains(name));
+        let mut configuration = config::load(file, gates, program)?.map_err(anyhow::Error::msg)?;
+        configuration.leave_out_unbuilt(&|name| program.registry().contains(name));
         for note in setup::configuration_notes(&configuration) {
             tell(&format!("{}: {note}", path.display()));
         }
@@ -105,10 +107,10 @@ fn configurations(args: &CompareArgs, gates: &str) -> anyhow::Result<Vec<(String
     args.configs.iter().map(one).collect()
 }
 
-fn of_cluster(args: &CompareArgs) -> anyhow::Result<Vec<Compared>> {
+fn of_cluster(args: &CompareArgs, program: &Main) -> anyhow::Result<Vec<Compared>> {
     let input = &args.asked.input;
-    let configurations = configurations(args, &input.gates.list)?;
-    let mut asked = Asked::find(&args.asked)?;
+    let configurations = configurations(args, &input.gates.list, program)?;
+    let mut asked = Asked::find(&args.asked, program)?;
     asked.simulator.leave_recording();
     let now = asked.simulator.now();
     let mut objects: Vec<Object> = asked.simulator.api().objects().iter().collect();
@@ -119,7 +121,7 @@ fn of_cluster(args: &CompareArgs) -> anyhow::Result<Vec<Compared>> {
     for (name, configuration) in configurations {
         let options = setup::options(&configuration, input.seed, Purpose::Result);
         let api = SandboxApi::new(objects.clone(), now)?;
-        let mut simulator = setup::simulator(&configuration, options, api, now, None)?;
+        let mut simulator = setup::simulator(&configuration, options, api, now, None, program)?;
         if !input.no_controllers {
             simulator = simulator.with_controllers(Controllers::new(input.seed));
         }
@@ -140,14 +142,14 @@ fn take_off(object: &mut Object) {
     pod.status = crate::api::objects::PodStatus::default();
 }
 
-fn of_scenario(args: &CompareArgs, name: &str) -> anyhow::Result<Vec<Compared>> {
+fn of_scenario(args: &CompareArgs, name: &str, program: &Main) -> anyhow::Result<Vec<Compared>> {
     let file = scenario::load(name)?;
     let mut compared = Vec::new();
     for path in &args.configs {
         let mut input = args.asked.input.clone();
         let is_default = path.as_os_str() == "default" && !path.exists();
         input.config = (!is_default).then(|| path.clone());
-        let setup = scenario::build(&file, &input, &RecordArgs::default(), Purpose::Result)?;
+        let setup = scenario::build(&file, &input, &RecordArgs::default(), Purpose::Result, program)?;
         let mut simulator = setup.simulator;
         let outcome = run_out(&mut simulator, &[], file.plan.attempt, &Progress::default())?;
         compared.push(Compared { name: path.display().to_string(), totals: Totals::of(&outcome) });
@@ -155,25 +157,25 @@ fn of_scenario(args: &CompareArgs, name: &str) -> anyhow::Result<Vec<Compared>> 
     Ok(compared)
 }
 
-fn of_recording(args: &CompareArgs, file: &Path) -> anyhow::Result<Vec<Compared>> {
+fn of_recording(args: &CompareArgs, file: &Path, program: &Main) -> anyhow::Result<Vec<Compared>> {
     let recorded = Recorded::find(file).map_err(anyhow::Error::msg)?;
     let reading = || format!("playing {}", recorded.name());
-    let registry = in_tree_registry();
+    let registry = program.registry();
     let gates = match args.asked.input.gates.list.as_str() {
         "" => recorded_gates(&mut || recorded.open()).with_context(reading)?,
         list => list.to_owned(),
     };
-    let totals = totals_of(&mut || recorded.open(), &registry).with_context(reading)?;
+    let totals = totals_of(&mut || recorded.open(), registry).with_context(reading)?;
     let mut compared = vec![Compared { name: "as recorded".to_owned(), totals }];
-    for (name, configuration) in configurations(args, &gates)? {
-        let other = what_if(&mut || recorded.open(), &configuration, &registry).with_context(reading)?;
+    for (name, configuration) in configurations(args, &gates, program)? {
+        let other = what_if(&mut || recorded.open(), &configuration, registry).with_context(reading)?;
         for note in &other.notes {
             tell(&format!("{name}: {note}"));
         }
         let bytes: Arc<[u8]> = other.recording.into();
         let mut open =
             || -> Result<Box<dyn BufRead>, ReadError> { Ok(Box::new(Cursor::new(Arc::clone(&bytes)))) };
-        let totals = totals_of(&mut open, &registry).with_context(|| name.clone())?;
+        let totals = totals_of(&mut open, registry).with_context(|| name.clone())?;
         compared.push(Compared { name, totals });
     }
     Ok(compared)
@@ -181,8 +183,20 @@ fn of_recording(args: &CompareArgs, file: &Path) -> anyhow::Result<Vec<Compared>
 
 fn render(compared: &[Compared], form: Form) -> String {
     let header = [
-        "CONFIGURATION", "PLACED", "PENDING", "PREEMPTED", "ATTEMPTS", "CPU MEAN", "SD", "MEMORY MEAN", "SD",
-        "EMPTY", "HOLE", "WAIT P50", "P90", "P99",
+        "CONFIGURATION",
+        "PLACED",
+        "PENDING",
+        "PREEMPTED",
+        "ATTEMPTS",
+        "CPU MEAN",
+        "SD",
+        "MEMORY MEAN",
+        "SD",
+        "EMPTY",
+        "HOLE",
+        "WAIT P50",
+        "P90",
+        "P99",
     ];
     let rows: Vec<Vec<String>> = compared
         .iter()
@@ -214,9 +228,17 @@ fn render(compared: &[Compared], form: Form) -> String {
     type Number = fn(&Totals) -> u64;
     let millis = |totals: &Totals| u64::try_from(totals.waits.p90.as_millis()).unwrap_or(u64::MAX);
     let kinds: [(&str, Box<dyn Fn(&Totals) -> u64>, fn(u64) -> String); 5] = [
-        ("Balance: standard deviation of the nodes' cpu in use", Box::new(move |it| deviation(it, "cpu")), percent),
+        (
+            "Balance: standard deviation of the nodes' cpu in use",
+            Box::new(move |it| deviation(it, "cpu")),
+            percent,
+        ),
         ("The same of memory", Box::new(move |it| deviation(it, "memory")), percent),
-        ("Fragmentation: free cpu outside of the largest hole", Box::new((|it| it.measures.fragmentation()) as Number), percent),
+        (
+            "Fragmentation: free cpu outside of the largest hole",
+            Box::new((|it| it.measures.fragmentation()) as Number),
+            percent,
+        ),
         ("Wait for a node, 90 of 100 pods", Box::new(millis), |n| human_duration(Duration::from_millis(n))),
         ("Pending pods", Box::new((|it| it.pending as u64) as Number), |n| n.to_string()),
     ];

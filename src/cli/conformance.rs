@@ -93,14 +93,7 @@ fn bench_recording(
 /// Plays a script and prints. The answer is the exit code.
 pub(super) fn run(args: &ScriptArgs) -> anyhow::Result<u8> {
     let folder = &args.folder;
-    let config: Vec<PathBuf> =
-        args.config.clone().or_else(|| files_in(folder, &[CONFIG]).pop()).into_iter().collect();
-    let sources = CaseSources {
-        manifests: input::read_sources(&files_in(folder, &MANIFESTS))?,
-        config: input::read_sources(&config)?.pop(),
-        extenders: input::read_sources(&files_in(folder, &[EXTENDERS]))?.pop(),
-        feature_gates: args.gates.list.clone(),
-    };
+    let sources = script_sources(args)?;
     let read = |path: &Path| std::fs::read_to_string(path).with_context(|| path.display().to_string());
     let script = read(&args.script)?;
     let read_file = |name: &str| read(&folder.join(name)).map_err(|error| format!("{error:#}"));
@@ -115,6 +108,21 @@ pub(super) fn run(args: &ScriptArgs) -> anyhow::Result<u8> {
     }
     played?;
     Ok(exit::OK)
+}
+
+/// What a script plays in.
+pub(super) fn script_sources(args: &ScriptArgs) -> anyhow::Result<CaseSources> {
+    let folder = &args.folder;
+    let config: Vec<PathBuf> =
+        args.config.clone().or_else(|| files_in(folder, &[CONFIG]).pop()).into_iter().collect();
+    let manifests = files_in(folder, &MANIFESTS);
+    anyhow::ensure!(!manifests.is_empty(), "{}: there is no {}", folder.display(), MANIFESTS.join(" or "));
+    Ok(CaseSources {
+        manifests: input::read_sources(&manifests)?,
+        config: input::read_sources(&config)?.pop(),
+        extenders: input::read_sources(&files_in(folder, &[EXTENDERS]))?.pop(),
+        feature_gates: args.gates.list.clone(),
+    })
 }
 
 fn is_wanted(args: &DecideArgs, key: &NamespacedName) -> bool {

@@ -202,9 +202,10 @@ fn check_all(lessons: &[Lesson], program: &Main) -> anyhow::Result<u8> {
         print(&text)?;
         return Ok(exit::DIFFERENT);
     }
+    let n_lessons = lessons.len();
+    let s = if n_lessons == 1 { "" } else { "s" };
     text.push_str(&format!(
-        "{} lessons, {n_questions} questions: the engine answers as expected\n",
-        lessons.len()
+        "{n_lessons} lesson{s}, {n_questions} questions: the engine answers as expected\n"
     ));
     print(&text)?;
     Ok(exit::OK)

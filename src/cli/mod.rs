@@ -7,6 +7,7 @@ mod args;
 mod asked;
 mod attach;
 mod capacity;
+mod compare;
 mod completions;
 mod config;
 mod conformance;
@@ -15,6 +16,7 @@ mod diff;
 mod explain;
 mod export;
 mod fix;
+mod generate;
 mod import;
 mod input;
 mod klog;
@@ -26,11 +28,16 @@ mod redact;
 mod replay;
 mod run;
 mod sandbox;
+mod scenario;
+mod script;
 mod serve;
 mod serve_api;
 mod serve_args;
 mod settings;
 mod setup;
+mod tables;
+mod whatif;
+mod whatif_text;
 mod world;
 
 use std::io::Write as _;
@@ -83,9 +90,7 @@ fn run(program: &Main) -> anyhow::Result<ExitCode> {
             sandbox::run(&args::InputArgs::default(), &args::RecordArgs::default(), &cli.console, program)?
         }
         Some(Command::Sandbox(sandbox)) if sandbox.api.is_wanted() => serve_api::run(&sandbox, program)?,
-        Some(Command::Sandbox(sandbox)) => {
-            sandbox::run(&sandbox.input, &sandbox.record, &sandbox.console, program)?
-        }
+        Some(Command::Sandbox(sandbox)) => sandbox::run_any(&sandbox, program)?,
         Some(Command::Live(live)) => live::run(&live, program)?,
         Some(Command::Serve(serve)) => serve::run(&serve, program)?,
         Some(Command::Attach(attach)) => attach::run(&attach)?,
@@ -93,6 +98,9 @@ fn run(program: &Main) -> anyhow::Result<ExitCode> {
         Some(Command::Explain(explain)) => explain::run(&explain, program)?,
         Some(Command::Fix(fix)) => fix::run(&fix, program)?,
         Some(Command::Capacity(capacity)) => capacity::run(&capacity, program)?,
+        Some(Command::Whatif(whatif)) => whatif::run(&whatif, program)?,
+        Some(Command::Compare(args)) => compare::run(&args, program)?,
+        Some(Command::Generate(args)) => generate::run(&args)?,
         Some(Command::Replay(replay)) => replay::run(&replay, program)?,
         Some(Command::Diff(diff)) => diff::run(&diff, program)?,
         Some(Command::Redact(redact)) => redact::run(&redact, program)?,

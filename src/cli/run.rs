@@ -7,9 +7,11 @@ use serde::Serialize;
 
 use super::args::{OutputFormat, RunArgs};
 use super::setup::{self, Purpose, Recording};
-use super::{Main, exit, tell};
+use super::tables::Form;
+use super::{Main, exit, scenario, script, tell};
+use crate::api::Duration;
 use crate::api::hidden::is_hidden;
-use crate::driver::runner::{PodState, RunSummary, run_to_rest};
+use crate::driver::runner::{PodState, RunSummary, run_and_see};
 use crate::tui::widgets::text;
 
 /// The version of the JSON form.
@@ -17,11 +19,19 @@ const SCHEMA: &str = "schedscope.dev/run/v1";
 
 /// Runs and prints. The answer is the exit code.
 pub(super) fn run(args: &RunArgs, program: &Main) -> anyhow::Result<u8> {
-    let mut setup = setup::build(&args.input, &args.record, Purpose::Result, program)?;
+    if let (Some(script), [folder]) = (&args.scenario.script, args.input.filenames.as_slice()) {
+        return script::run(script, folder, args);
+    }
+    let scenario = args.scenario.scenario.as_deref().map(scenario::load).transpose()?;
+    let mut setup = match &scenario {
+        Some(file) => scenario::build(file, &args.input, &args.record, Purpose::Result, program)?,
+        None => setup::build(&args.input, &args.record, Purpose::Result, program)?,
+    };
     for line in &setup.notes {
         tell(line);
     }
-    let summary = run_to_rest(&mut setup.simulator);
+    let attempt = scenario.as_ref().map_or(Duration::ZERO, |file| file.plan.attempt);
+    let summary = run_and_see(&mut setup.simulator, attempt, &mut |_, _| true);
     setup.simulator.finish_recording("at rest");
     setup.recorder.map(Recording::finish).transpose()?;
     let text = match args.output {
@@ -29,6 +39,15 @@ pub(super) fn run(args: &RunArgs, program: &Main) -> anyhow::Result<u8> {
         OutputFormat::Json => json(&summary)?,
     };
     print(&text)?;
+    if let Some(scenario) = setup.simulator.scenario() {
+        let (report, n_failed) = scenario::report(&scenario.plan().name, scenario, Form::Text);
+        // What a program reads is the JSON alone.
+        match args.output {
+            OutputFormat::Table => print(&format!("\n{report}"))?,
+            OutputFormat::Json => report.lines().for_each(tell),
+        }
+        return Ok(if n_failed > 0 { exit::PENDING } else { exit::OK });
+    }
     let has_pending = summary.pods.iter().any(|pod| pod.state.is_pending());
     Ok(if has_pending { exit::PENDING } else { exit::OK })
 }

@@ -6,18 +6,19 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::args::{InputArgs, RecordArgs};
-use super::config;
 use super::replay::Recorded;
-use super::setup::{self, Purpose, Setup};
+use super::setup::{self, Ground, Purpose, START, Setup};
 use super::tables::Form;
+use super::world::Life;
+use super::{Main, config};
+use crate::api::manifest::Loaded;
 use crate::api::time::human_duration;
 use crate::api::{Duration, Object, Str};
-use crate::config::{FeatureGates, PluginCatalog, ReadOptions, SchedulerConfig};
+use crate::config::{FeatureGates, SchedulerConfig};
 use crate::driver::outlook::recorded::arrivals_of;
 use crate::driver::sandbox::scenario::Scenario;
 use crate::driver::sandbox::scenario::bundled::{self, BUNDLED};
 use crate::driver::sandbox::scenario::file::{Elsewhere, ScenarioFile, read};
-use crate::plugins::registry::in_tree_registry;
 use crate::tui::widgets::text::clean;
 
 /// What happens by itself.
@@ -61,21 +62,22 @@ pub(super) fn load(name: &str) -> anyhow::Result<ScenarioFile> {
 }
 
 /// The configuration of a scenario; flags of the command line come first.
-pub(super) fn configuration(file: &ScenarioFile, args: &InputArgs) -> anyhow::Result<SchedulerConfig> {
+pub(super) fn configuration(
+    file: &ScenarioFile,
+    args: &InputArgs,
+    program: &Main,
+) -> anyhow::Result<SchedulerConfig> {
     let gates = if args.gates.list.is_empty() { &file.feature_gates } else { &args.gates.list };
     let mut configuration = match (&args.config, &file.config) {
         (Some(_), _) | (None, None) => {
-            config::load(args.config.as_deref(), gates)?.map_err(anyhow::Error::msg)?
+            config::load(args.config.as_deref(), gates, program)?.map_err(anyhow::Error::msg)?
         }
         (None, Some(source)) => {
             let gates = FeatureGates::parse(gates).context("featureGates")?;
-            let catalog = PluginCatalog::default();
-            let options = ReadOptions { source: &source.name, gates: &gates, catalog: &catalog };
-            SchedulerConfig::read(&source.text, options).map_err(|error| anyhow::anyhow!("{error}"))?
+            config::parse(source, &gates, program).map_err(anyhow::Error::msg)?
         }
     };
-    let registry = in_tree_registry();
-    configuration.leave_out_unbuilt(&|name| registry.contains(name));
+    configuration.leave_out_unbuilt(&|name| program.registry().contains(name));
     Ok(configuration)
 }
 
@@ -85,8 +87,9 @@ pub(super) fn build(
     args: &InputArgs,
     record: &RecordArgs,
     purpose: Purpose,
+    program: &Main,
 ) -> anyhow::Result<Setup> {
-    let configuration = configuration(file, args)?;
+    let configuration = configuration(file, args, program)?;
     // A seed on the command line is that of the whole.
     let mut args = args.clone();
     let mut plan = (*file.plan).clone();
@@ -96,7 +99,19 @@ pub(super) fn build(
         plan.seed = args.seed;
     }
     let name = plan.name.clone();
-    let mut setup = setup::assemble(&configuration, file.manifests.clone(), name, &args, record, purpose)?;
+    let manifests = file.manifests.clone();
+    // What the command line says of life comes first; otherwise a scenario lives only if it says so.
+    let life = |loaded: &mut Loaded| match (&args.world.world, &file.world) {
+        (Some(_), _) => args.world.life(loaded, purpose),
+        (None, None) => Ok(None),
+        (None, Some(settings)) => {
+            loaded.report.lives();
+            Ok(Some(Life { settings: settings.clone(), living: std::mem::take(&mut loaded.living) }))
+        }
+    };
+    let ground =
+        Ground { sources: manifests, name, start: START, life: Box::new(life), prepare: Box::new(|_, _| {}) };
+    let mut setup = setup::assemble(configuration, ground, &args, record, purpose, program)?;
     setup.simulator = setup.simulator.with_scenario(plan.into());
     Ok(setup)
 }

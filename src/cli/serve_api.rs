@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
@@ -38,7 +39,8 @@ const IDLE_SUFFIX: &str = "/off";
 pub struct ServeApiArgs {
     /// Serves the sandbox as a Kubernetes API on this address of the loopback interface, so that kubectl and other
     /// clients work with it; on a free port without an address. Simulated time then begins now and goes on by itself
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:0",
+          conflicts_with_all = ["scenario", "script"])]
     pub serve_api: Option<SocketAddr>,
     /// Writes the kubeconfig for the clients into this file, which only you can read; without it into
     /// schedscope/sandbox.kubeconfig in the folder of XDG_STATE_HOME
@@ -90,9 +92,10 @@ pub(super) fn run(args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
     // Versions go on from one time that a sandbox is served to the next: nobody takes one for another.
     let mirror = Mirror::new(now.as_nanos() / 1_000, now);
     let speed = Some(Speed::Times(args.api.speed)).filter(|_| !args.api.paused);
-    let (session, writer) =
-        spawn_served(setup.simulator, setup.source, setup.desk, std::sync::Arc::clone(&mirror), speed)
-            .context("starting the session")?;
+    let greeting = format!("serving at {}; for kubectl: export KUBECONFIG={}", place.url(), file.display());
+    let seen = Arc::clone(&mirror);
+    let (session, writer) = spawn_served(setup.simulator, setup.source, setup.desk, seen, speed, &greeting)
+        .context("starting the session")?;
     let server = place.serve(mirror, writer).context("--serve-api")?;
     write_kubeconfig(&file, &server.kubeconfig)?;
     let code = match options {
@@ -106,7 +109,7 @@ pub(super) fn run(args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
             for line in &setup.notes {
                 tracing::info!(target: "load", "{line}");
             }
-            tracing::info!(target: "api", "serving the sandbox at {}; KUBECONFIG={}", server.url, file.display());
+            tracing::info!(target: "api", "{greeting}");
             let reason = tui::run(session, options).map_err(|error| console::explain(&error))?;
             match reason {
                 ExitReason::Quit | ExitReason::TerminalGone => exit::OK,

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use super::args::{InputArgs, RecordArgs};
 use super::world::Life;
 use super::{Main, config, input, tell};
-use crate::api::manifest::load;
+use crate::api::manifest::{Loaded, Source, load};
 use crate::api::time::human_duration;
 use crate::api::{Duration, Str, Time};
 use crate::config::SchedulerConfig;
@@ -92,19 +92,56 @@ pub(super) fn build_prepared(
     start: Time,
     prepare: impl FnOnce(&mut SchedulerConfig, &mut SandboxApi),
 ) -> anyhow::Result<Setup> {
-    let mut configuration = read_configuration(args, program)?;
+    let configuration = read_configuration(args, program)?;
     let (sources, name) = if args.filenames.is_empty() {
         (vec![args.world.source()], Str::from(args.world.name()))
     } else {
         (input::read_sources(&args.filenames)?, source_name(&args.filenames))
     };
+    let life = |loaded: &mut Loaded| match args.no_controllers {
+        true => Ok(None),
+        false => args.world.life(loaded, purpose),
+    };
+    let ground = Ground { sources, name, start, life: Box::new(life), prepare: Box::new(prepare) };
+    assemble(configuration, ground, args, record, purpose, program)
+}
+
+/// Says what lives in a cluster that was read.
+type FindLife<'a> = dyn FnOnce(&mut Loaded) -> anyhow::Result<Option<Life>> + 'a;
+/// Does something to a configuration and a cluster before a sandbox is made of them.
+type Prepare<'a> = dyn FnOnce(&mut SchedulerConfig, &mut SandboxApi) + 'a;
+
+/// What a sandbox stands on.
+pub(super) struct Ground<'a> {
+    /// The manifests.
+    pub sources: Vec<Source>,
+    /// What they are called on the screen.
+    pub name: Str,
+    /// When simulated time begins.
+    pub start: Time,
+    /// Says what lives in the cluster.
+    pub life: Box<FindLife<'a>>,
+    /// What is done to the configuration and the cluster first.
+    pub prepare: Box<Prepare<'a>>,
+}
+
+/// Builds a sandbox on manifests, under a configuration.
+pub(super) fn assemble(
+    mut configuration: SchedulerConfig,
+    ground: Ground<'_>,
+    args: &InputArgs,
+    record: &RecordArgs,
+    purpose: Purpose,
+    program: &Main,
+) -> anyhow::Result<Setup> {
+    let Ground { sources, name, start, life, prepare } = ground;
     let mut loaded = load(&sources)?;
     if loaded.report.documents == 0 {
         // Most likely the program that should have written it has failed.
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         bail!("there is no object in {}", names.join(", "));
     }
-    let life = if args.no_controllers { None } else { args.world.life(&mut loaded, purpose)? };
+    let life = life(&mut loaded)?;
     let (mut api, report) = SandboxApi::from_manifests(loaded, &sources, start)?;
     if life.as_ref().is_some_and(|life| life.settings.has(Part::Nodes)) {
         api.begin_to_live();

@@ -51,7 +51,11 @@ fn text_table(header: &[&str], rows: &[Vec<String>], n_left: usize) -> String {
             // Columns of the terminal, not characters.
             let pad = " ".repeat(width.saturating_sub(text::width(cell)));
             let gap = if at > 0 { "  " } else { "" };
-            row.push_str(&if at < n_left { format!("{gap}{cell}{pad}") } else { format!("{gap}{pad}{cell}") });
+            row.push_str(&if at < n_left {
+                format!("{gap}{cell}{pad}")
+            } else {
+                format!("{gap}{pad}{cell}")
+            });
         }
         out.push_str(row.trim_end());
         out.push('\n');
@@ -72,7 +76,10 @@ pub(super) fn bars(title: &str, values: &[(String, u64, String)]) -> String {
         let name = text::clean(name);
         let length = usize::try_from((value * BAR_WIDTH).div_ceil(most)).unwrap_or(0);
         let pad = " ".repeat(wide.saturating_sub(text::width(&name)));
-        out.push_str(&format!("  {name}{pad}  {}{told}\n", "█".repeat(length) + if length > 0 { " " } else { "" }));
+        out.push_str(&format!(
+            "  {name}{pad}  {}{told}\n",
+            "█".repeat(length) + if length > 0 { " " } else { "" }
+        ));
     }
     out
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::asked::{Asked, AskedArgs};
 use super::run::{json_text, print};
 use super::tables::Form;
-use super::{config, exit, whatif_text};
+use super::{Main, config, exit, whatif_text};
 use crate::driver::outlook::run::Progress;
 use crate::driver::outlook::what_if::{PodChange, PodLost, Totals, WhatIf, what_if};
 use crate::driver::sandbox::words::{self, FORMS};
@@ -65,11 +65,11 @@ pub(super) fn read_file(name: &str) -> Result<String, String> {
 }
 
 /// Asks and prints. The answer is the exit code.
-pub(super) fn run(args: &WhatIfArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &WhatIfArgs, program: &Main) -> anyhow::Result<u8> {
     // `--` or quotes may have kept words together.
     let split: Vec<&str> = args.words.iter().flat_map(|word| word.split_whitespace()).collect();
     let edits = words::parse(&split, &read_file).map_err(anyhow::Error::msg)?;
-    let mut asked = Asked::find(&args.asked)?;
+    let mut asked = Asked::find(&args.asked, program)?;
     asked.simulator.leave_recording();
     let answer = what_if(&asked.simulator, &edits, &Progress::default())?;
     let text = match args.output {

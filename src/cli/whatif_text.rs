@@ -19,10 +19,17 @@ pub(super) fn render(answer: &WhatIf, form: Form) -> String {
         out.paragraph("Every pod stays where it is.");
     }
     out.changes(&answer.stuck, "no longer fits", "no longer fit", Shown::Why);
-    out.lost(&answer.lost, "is lost, since no controller makes it again", "are lost, since no controller makes them again");
+    out.lost(
+        &answer.lost,
+        "is lost, since no controller makes it again",
+        "are lost, since no controller makes them again",
+    );
     out.lost(&answer.evicted, "is evicted to make room", "are evicted to make room");
     if !answer.budgets.is_empty() {
-        out.heading(&format!("{} would be broken:", counted(answer.budgets.len(), "disruption budget", "disruption budgets")));
+        out.heading(&format!(
+            "{} would be broken:",
+            counted(answer.budgets.len(), "disruption budget", "disruption budgets")
+        ));
         for budget in &answer.budgets {
             let names: Vec<String> = budget.evicted.iter().take(NAMED).map(ToString::to_string).collect();
             out.item(&format!(
@@ -70,7 +77,10 @@ pub(super) fn rows(totals: &Totals) -> Vec<(String, String)> {
         }
     }
     for resource in measures.resources.iter().filter(|it| !matches!(&*it.resource, "cpu" | "memory")) {
-        rows.push((format!("{} in use", resource.resource), format!("{}/{}", resource.requested, resource.allocatable)));
+        rows.push((
+            format!("{} in use", resource.resource),
+            format!("{}/{}", resource.requested, resource.allocatable),
+        ));
     }
     rows.push(("largest hole".to_owned(), hole(totals)));
     rows.push(("free cpu outside of it".to_owned(), percent(measures.fragmentation())));
@@ -173,9 +183,14 @@ impl Writer {
         if list.is_empty() {
             return;
         }
-        self.heading(&format!("{} {}:", counted(list.len(), "pod", "pods"), if list.len() == 1 { one } else { several }));
+        self.heading(&format!(
+            "{} {}:",
+            counted(list.len(), "pod", "pods"),
+            if list.len() == 1 { one } else { several }
+        ));
         for change in list.iter().take(NAMED) {
-            let old = change.instead_of.as_ref().map(|old| format!(" (for {})", old.name)).unwrap_or_default();
+            let old =
+                change.instead_of.as_ref().map(|old| format!(" (for {})", old.name)).unwrap_or_default();
             let node = |node: &Option<crate::api::Str>| node.as_deref().unwrap_or("-").to_owned();
             let rest = match shown {
                 Shown::Why => match &change.before {
@@ -194,7 +209,11 @@ impl Writer {
         if list.is_empty() {
             return;
         }
-        self.heading(&format!("{} {}:", counted(list.len(), "pod", "pods"), if list.len() == 1 { one } else { several }));
+        self.heading(&format!(
+            "{} {}:",
+            counted(list.len(), "pod", "pods"),
+            if list.len() == 1 { one } else { several }
+        ));
         for lost in list.iter().take(NAMED) {
             let node = lost.node.as_deref().map(|node| format!(", on {node}")).unwrap_or_default();
             self.item(&format!("{}{node}", lost.pod));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::api::Str;
 use crate::recording::{Compression, Header, Slim};
 
-use super::recorder::{Recorder, RecorderError, RecorderOptions, RecorderStats};
+use super::recorder::{Recorder, RecorderError, RecorderOptions, RecorderStats, take_away};
 use super::session::{NoticeLevel, RecordTo, RecorderView};
 use super::stepper::Stepper;
 use super::work::Work;
@@ -103,8 +103,7 @@ pub(super) fn finish(
     let goes_on = |done: u64| work.goes_on(usize::try_from(done).unwrap_or(usize::MAX), total);
     recorder.finish_while(goes_on).map_err(|error| match error {
         RecorderError::GivenUp => {
-            // Where it cannot be taken away it stays, and reads as a recording that was cut off.
-            let _ = std::fs::remove_file(path);
+            take_away(path);
             format!("stopped: nothing is saved, and there is no {}", path.display())
         }
         error => format!("{}: {error}", path.display()),

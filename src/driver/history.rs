@@ -484,19 +484,24 @@ impl<M: Machine> History<M> {
 
     fn begin_branch_if_needed(&mut self) {
         if self.position < self.end() || self.is_given() {
-            // Where one branch was left for this one at this very moment, it is that one that is left again.
-            let mut left = self.branch;
-            while let Some((parent, at)) = self.branches.get(left.0).and_then(|branch| branch.parent)
-                && at >= self.position
-            {
-                left = parent;
-            }
-            let parent = Some((left, self.position));
-            let first = self.position;
-            let entries = VecDeque::new();
-            self.branches.push(Branch { parent, first, entries, is_given: false, is_forgotten: false });
-            self.branch = BranchId(self.branches.len() - 1);
+            self.begin_branch();
         }
+    }
+
+    /// What is done from now on is a branch of its own, also at the end of the present one.
+    pub fn begin_branch(&mut self) {
+        // Where one branch was left for this one at this very moment, it is that one that is left again.
+        let mut left = self.branch;
+        while let Some((parent, at)) = self.branches.get(left.0).and_then(|branch| branch.parent)
+            && at >= self.position
+        {
+            left = parent;
+        }
+        let parent = Some((left, self.position));
+        let first = self.position;
+        let entries = VecDeque::new();
+        self.branches.push(Branch { parent, first, entries, is_given: false, is_forgotten: false });
+        self.branch = BranchId(self.branches.len() - 1);
     }
 
     fn make_checkpoint_if_due(&mut self) {

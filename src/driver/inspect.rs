@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
+use crate::api::store::{Kind, ObjectStore};
 use crate::api::{NamespacedName, Str, Time};
 use crate::scheduler::Scheduler;
 use crate::scheduler::internals::Internals;
 use crate::scheduler::reading::PodReading;
 
+use super::related::related;
 use super::rewind::Moment;
 use super::work::Work;
 
@@ -20,6 +22,8 @@ pub enum Inspect {
     Pod(NamespacedName),
     /// What every plugin says of a pod and a node.
     Pair(NamespacedName, Str),
+    /// An object, with what it has to do with.
+    Object(Kind, NamespacedName),
     /// What the scheduler holds inside.
     Internals,
 }
@@ -40,6 +44,8 @@ pub struct Inspected {
 pub enum Found {
     /// What plugins say.
     Reading(Box<PodReading>),
+    /// The object with what it names and what names it.
+    Object(Box<ObjectStore>),
     /// What is inside.
     Internals(Box<Internals>),
     /// Nothing, and why.
@@ -55,6 +61,7 @@ fn inspect_in(scheduler: &Scheduler, of: &Inspect, work: &Work) -> Inspected {
     let what = match of {
         Inspect::Pod(pod) => format!("asking every plugin about {pod}"),
         Inspect::Pair(pod, node) => format!("asking every plugin about {pod} and {node}"),
+        Inspect::Object(kind, key) => format!("looking for {kind} {key}"),
         Inspect::Internals => "looking into the scheduler".to_owned(),
     };
     let task = work.begin(what);
@@ -79,6 +86,10 @@ fn inspect_in(scheduler: &Scheduler, of: &Inspect, work: &Work) -> Inspected {
     let found = match of {
         Inspect::Pod(pod) => read(pod, None),
         Inspect::Pair(pod, node) => read(pod, Some(node)),
+        Inspect::Object(kind, key) => match related(scheduler.objects(), *kind, key) {
+            Some(store) => Found::Object(Box::new(store)),
+            None => Found::Nothing(format!("There is no {kind} {key} (any more).")),
+        },
         Inspect::Internals => Found::Internals(Box::new(scheduler.internals())),
     };
     Inspected { of: of.clone(), at: scheduler.now(), found }

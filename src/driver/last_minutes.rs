@@ -13,6 +13,7 @@ use crate::api::{Duration, NamespacedName, Str};
 use crate::recording::Header;
 
 use super::history::Entry;
+use super::recorder::take_away;
 use super::sandbox::answers::{AnswerBook, AnswerCounts};
 use super::sandbox::ops::SimulatorOp;
 use super::sandbox::simulator::{ExtenderTransport, Simulator};
@@ -68,7 +69,7 @@ impl Stepper {
                 drop(run);
                 // What was begun of it is of no use to anybody.
                 let _ = recorder.finish();
-                let _ = std::fs::remove_file(&path);
+                take_away(&path);
                 return Err(format!("stopped: nothing is saved, and there is no {}", path.display()));
             }
         };

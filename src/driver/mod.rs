@@ -24,6 +24,7 @@ mod phases;
 pub mod playback;
 pub mod player;
 pub mod recorder;
+pub mod related;
 pub mod replay;
 pub mod rewind;
 pub mod runner;

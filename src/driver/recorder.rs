@@ -314,6 +314,12 @@ pub fn new_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Takes away what was written of a recording that nobody wants. Where that cannot be done it stays, and reads as one that
+/// was cut off.
+pub(super) fn take_away(path: &Path) {
+    let _ = std::fs::remove_file(path);
+}
+
 /// The writing side.
 struct Scribe {
     redaction: Option<LiveRedaction>,

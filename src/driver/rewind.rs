@@ -384,6 +384,13 @@ impl Rewind {
         self.history.entry(self.history.position()).is_some_and(|entry| entry.op.is_step())
     }
 
+    /// What is done next is a branch of its own.
+    pub(super) fn begin_branch(&mut self) {
+        if self.inside.is_none() && !self.history.is_given() && !self.is_past() {
+            self.history.begin_branch();
+        }
+    }
+
     /// Does an operation now. What is known of later is left for a branch if it was something else.
     pub fn apply(&mut self, op: SimulatorOp) -> SimulatorSaid {
         if self.history.is_given() {

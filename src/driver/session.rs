@@ -25,6 +25,7 @@ use super::inspect::{Inspect, Inspected};
 use super::latency::LatencyView;
 use super::live::session::LiveCommand;
 use super::live::view::LiveView;
+use super::outlook::task::WhatIfView;
 use super::recorder::RecorderStats;
 use super::replay::scan::Scan;
 use super::replay::{Ending, RecordedSession};
@@ -222,6 +223,12 @@ pub enum SessionCommand {
     Advise(AdviceQuestion),
     /// Does one of the fixes that were found last, counted from 0.
     TryFix(usize),
+    /// Asks what would be if the cluster changed, in the words of [`super::sandbox::words`].
+    WhatIf(String),
+    /// Makes the changes that were asked about, in a branch.
+    TakeWhatIf,
+    /// The question is of no interest any more.
+    ForgetWhatIf,
     /// Sets breakpoints, watches, and goes to where a condition is true.
     Debug(DebugCommand),
     /// Leaves everything, and stands at that moment of a sandbox.
@@ -344,6 +351,8 @@ pub struct Known {
     pub inspected: Option<Arc<Inspected>>,
     /// What was worked out last in copies, with its number.
     pub advice: Option<Numbered>,
+    /// What would be, if that was asked.
+    pub what_if: Option<Arc<WhatIfView>>,
     /// Present where the cluster lives.
     pub world: Option<Arc<WorldView>>,
 }
@@ -475,18 +484,21 @@ pub fn spawn_sandbox(
     spawn(stepper, source, None)
 }
 
-/// The same, seen by the clients of an API through the mirror, and running from the beginning unless it is to be paused.
+/// The same, seen by the clients of an API through the mirror, and running from the beginning at `speed`, if there is one.
+/// `greeting` is the first thing that it says.
 /// The second part of the answer is the way of what they write.
 ///
 /// # Errors
 /// If the system has no thread left.
 pub fn spawn_served(
-    simulator: Simulator,
+    mut simulator: Simulator,
     source: Str,
     desk: Option<Desk>,
     mirror: Arc<Mirror>,
     speed: Option<Speed>,
+    greeting: &str,
 ) -> std::io::Result<(SessionHandle, Writer)> {
+    simulator.begin_telling();
     let mut stepper = Stepper::measured(simulator);
     if let Some(desk) = desk {
         stepper.set_desk(desk);
@@ -496,6 +508,7 @@ pub fn spawn_served(
         stepper.command(SessionCommand::SetSpeed(speed));
         stepper.command(SessionCommand::Run);
     }
+    stepper.say(NoticeLevel::Info, greeting);
     let (commands, views, work) = spawn_with(stepper, source, None)?;
     let writer = Writer::new(commands.clone());
     let quitting = QuitOnDrop(commands);
@@ -605,14 +618,17 @@ fn run(
     let mut last_view = Instant::now();
     let mut n_told = 0;
     let mut n_answered = 0;
+    // A command that came while the scheduler ran. It is not kept waiting for more than an attempt.
+    let mut waiting = None;
     loop {
         let wait = match (stepper.next_tick(), &scan) {
             (wait, None) => wait,
             (wait, Some(_)) => Some(wait.unwrap_or(SCAN_INTERVAL).min(SCAN_INTERVAL)),
         };
-        let received = match wait {
-            None => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(wait) => commands.recv_timeout(wait),
+        let received = match (waiting.take(), wait) {
+            (Some(command), _) => Ok(command),
+            (None, None) => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            (None, Some(wait)) => commands.recv_timeout(wait),
         };
         let mut has_command = false;
         match received {
@@ -639,7 +655,10 @@ fn run(
         let tick_start = Instant::now();
         let wall = tick_start.duration_since(last_tick);
         last_tick = tick_start;
-        stepper.tick(wall, || tick_start.elapsed() >= VIEW_INTERVAL);
+        stepper.tick(wall, || {
+            waiting = waiting.take().or_else(|| commands.try_recv().ok());
+            waiting.is_some() || tick_start.elapsed() >= VIEW_INTERVAL
+        });
         if scan.as_ref().is_some_and(|scan| is_over(stepper.take_news(scan))) {
             *scan = None;
         }
@@ -675,6 +694,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
     let timeline = stepper.timeline();
     let replay = stepper.replay_view().map(Arc::new);
     let inspected = stepper.inspected();
+    let what_if = stepper.what_if();
     let simulator = stepper.simulator();
     SessionView {
         source: source.clone(),
@@ -694,6 +714,7 @@ pub(super) fn session_view(stepper: &mut Stepper, source: &Str, n_answered: u64)
             latency: stepper.latency(),
             inspected,
             advice: stepper.advice().cloned(),
+            what_if,
             world: simulator.world_view().map(Arc::new),
         },
         debug: stepper.debug_view(),

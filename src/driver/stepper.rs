@@ -17,6 +17,8 @@ use super::breakpoints::{Breaks, DebugCommand, DebugView};
 use super::desk::Desk;
 use super::inspect::{Inspected, Inspector};
 use super::latency::{Latencies, LatencyView};
+use super::outlook::asking::Asking;
+use super::outlook::task::WhatIfView;
 use super::replay::chunk::Lead;
 use super::rewind::{Moment, Rewind};
 use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
@@ -56,6 +58,8 @@ pub struct Stepper {
     pub(super) advice: Option<Numbered>,
     /// What is looked into besides the view.
     inspector: Inspector,
+    /// What would be, if somebody asks.
+    pub(super) asking: Asking,
     /// Who measures, if anybody does.
     latencies: Option<Arc<Latencies>>,
     /// Where long work is told of.
@@ -115,6 +119,7 @@ impl Stepper {
             comparison: None,
             advice: None,
             inspector: Inspector::default(),
+            asking: Asking::default(),
             latencies: None,
             work: Work::default(),
             served: None,
@@ -153,6 +158,12 @@ impl Stepper {
     /// The two branches that were compared last.
     pub fn comparison(&self) -> Option<&(u64, Arc<BranchComparison>)> {
         self.comparison.as_ref()
+    }
+
+    /// The last question of what would be, with what is known of it.
+    pub fn what_if(&mut self) -> Option<Arc<WhatIfView>> {
+        self.asking.look();
+        self.asking.view()
     }
 
     /// Looks at what is watched.
@@ -234,6 +245,9 @@ impl Stepper {
             SessionCommand::Compare(a, b) => self.compare(a, b),
             SessionCommand::Advise(question) => self.advise(&question),
             SessionCommand::TryFix(index) => self.try_fix(index),
+            SessionCommand::WhatIf(text) => self.ask_what_if(&text),
+            SessionCommand::TakeWhatIf => self.take_what_if(),
+            SessionCommand::ForgetWhatIf => self.asking.forget(),
             SessionCommand::Debug(command) => self.debug(command),
             SessionCommand::Stage(stage) => self.take_stage(&stage),
             // What is under way does not come here to be called off.
@@ -506,7 +520,7 @@ impl Stepper {
         /// The clock on the screen moves at least so often.
         const TICK_MAX: Duration = Duration::from_millis(100);
         match (self.run_state, self.speed) {
-            (RunState::Paused, _) => None,
+            (RunState::Paused, _) => self.asking.is_underway().then_some(TICK_MAX),
             (RunState::RunningToOutcome, _) | (_, Speed::Max) => Some(Duration::ZERO),
             (RunState::Running, _) if self.breaks.is_running_to() => Some(Duration::ZERO),
             (RunState::Running, Speed::Times(n)) => {

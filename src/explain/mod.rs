@@ -9,6 +9,7 @@ pub mod amount;
 mod attempts;
 mod budgets;
 mod cell;
+mod criteria;
 mod cycle;
 mod devices;
 mod filter;
@@ -17,6 +18,7 @@ pub mod glossary;
 mod group;
 mod node;
 mod node_refusals;
+mod objects;
 mod packing;
 mod placement;
 mod reading;
@@ -36,6 +38,7 @@ pub use attempts::{
 };
 pub use budgets::{CandidateNumbers, Evictable, budgets_of, candidate_numbers, evictable};
 pub use cell::{CellExplanation, CellPoint, cell, no_filter, skip_reason};
+pub use criteria::{ReprieveLine, RuleStanding, RuleStory, reprieves, rule_stories};
 pub use cycle::{leader, margins, next_phase, preemption, selection, short_reason, verdict_so_far, victims};
 pub use devices::{ClaimStory, DeviceStory, RequestStory, devices, is_about_devices};
 pub use filter::requests;
@@ -43,6 +46,7 @@ pub use gang::{Gang, GangMember, MemberPlace, gang, gang_headline};
 pub use group::{group_so_far, member_verdict, placement_verdict};
 pub use node::{NodeSummary, ResourceUse, node, resource_uses};
 pub use node_refusals::{NodeRefusals, PluginNow, node_refusals, plugin_now};
+pub use objects::{Named, ObjectStory, kind_word, object_story};
 pub use packing::{Packing, Room, Usage, packing, stranded};
 pub use reading::{
     OneChange, PluginSays, RefusalCount, nodes_by_refusals, one_change_away, pair, pair_headline,

@@ -10,12 +10,13 @@ use crate::api::objects::TaintEffect;
 use crate::framework::resource::{Resource, names as resources};
 use crate::framework::runtime::PluginScores;
 use crate::framework::{Asked, Code, MAX_NODE_SCORE, NodeInfo, PodInfo};
+use crate::plugins::dynamic_resources::explain_points;
 use crate::scheduler::trace::{CycleTrace, ScoreTrace};
 
 use super::amount::{bytes_short, comparable};
 use super::cell::{CellExplanation, asked};
 use super::selectors::{describe_term, first_mismatch, tolerates};
-use super::{counted, names, placement};
+use super::{counted, names, placement, volumes};
 
 const MI: i64 = 1 << 20;
 /// Below this sum an image counts for nothing (`minThreshold`).
@@ -118,6 +119,8 @@ fn formula(trace: &CycleTrace, score: &ScoreTrace, scores: &PluginScores, node: 
         (names::INTER_POD_AFFINITY, Some(raw)) => {
             return placement::affinity_score(trace, node, *raw).unwrap_or_default();
         }
+        (names::VOLUME_BINDING, Some(raw)) => return volumes::score(trace, node, *raw),
+        (names::DYNAMIC_RESOURCES, Some(raw)) => return alternatives(trace, node, *raw),
         _ => {}
     }
     let candidates: &[Formula] = match scores.plugin {
@@ -142,6 +145,31 @@ fn formula(trace: &CycleTrace, score: &ScoreTrace, scores: &PluginScores, node: 
         Lines::Wanted(lines) => lines,
         Lines::NotWanted => Vec::new(),
     }
+}
+
+/// Which alternatives of requests the node gives, and the points for each; empty if that does not lead to its points.
+fn alternatives(trace: &CycleTrace, node: &NodeInfo, raw: i64) -> Vec<String> {
+    let Some(given) = explain_points(&trace.cycle_state, node.name()) else { return Vec::new() };
+    if given.iter().map(|given| given.points).sum::<i64>() != raw {
+        return Vec::new();
+    }
+    if given.is_empty() {
+        return vec!["No request of the pod's claims has alternatives: 0 points on every node.".to_owned()];
+    }
+    let mut lines: Vec<String> = given
+        .iter()
+        .map(|given| {
+            let place = given.place + 1;
+            format!(
+                "claim {}: {} is alternative {place}, 8 - {} = {}",
+                given.claim, given.request, given.place, given.points
+            )
+        })
+        .collect();
+    if given.len() > 1 {
+        lines.push(format!("together {raw}"));
+    }
+    lines
 }
 
 /// Finds nodes by name, fast if they are asked for in about the order of the snapshot.

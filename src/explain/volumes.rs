@@ -4,11 +4,14 @@
 use crate::api::NamespacedName;
 use crate::framework::{Code, CycleState, NodeInfo};
 use crate::plugins::node_volume_limits::{DriverUse, explain_limits};
-use crate::plugins::volume_binding::{ClaimExplanation, Mismatch, explain_match, explain_unbound};
+use crate::plugins::volume_binding::{
+    ClaimExplanation, Mismatch, explain_capacity, explain_match, explain_unbound,
+};
 use crate::plugins::volume_restrictions::{DiskConflict, disk_conflicts, exclusive_claims};
 use crate::plugins::volume_zone::{ZoneTried, explain_zones};
 use crate::scheduler::trace::CycleTrace;
 
+use super::amount::bytes_short;
 use super::cell::CellExplanation;
 use super::counted;
 
@@ -180,4 +183,40 @@ const fn closeness(mismatch: Option<&Mismatch>) -> u8 {
         Some(Mismatch::OtherClaim(_)) => 4,
         Some(_) => 3,
     }
+}
+
+/// How VolumeBinding's points for a node came about; empty if that does not lead to them.
+pub(super) fn score(trace: &CycleTrace, node: &NodeInfo, raw: i64) -> Vec<String> {
+    let found = node.node().and_then(|node| explain_capacity(&trace.cycle_state, node));
+    let Some((classes, shape)) = found else { return Vec::new() };
+    if classes.is_empty() {
+        return if raw == 0 {
+            vec!["Nothing is bound or made here for which room was asked: 0 points.".to_owned()]
+        } else {
+            Vec::new()
+        };
+    }
+    let n = i64::try_from(classes.len()).unwrap_or(i64::MAX);
+    let sum: i64 = classes.iter().map(|class| class.score).sum();
+    // Half a point is rounded away from 0, as upstream rounds.
+    if (sum * 2 + n).div_euclid(n * 2) != raw {
+        return Vec::new();
+    }
+    let points: Vec<String> = shape.iter().map(|(use_, score)| format!("{use_} % gives {score}")).collect();
+    let mut lines = vec![format!("the shape: {}, straight between", points.join(", "))];
+    lines.extend(classes.iter().map(|class| {
+        let over = if class.requested > class.capacity { ", more than there is" } else { "" };
+        format!(
+            "class {}: {} asked for of {}{over} = {} % used, {} points",
+            class.class,
+            bytes_short(class.requested),
+            bytes_short(class.capacity),
+            class.utilization,
+            class.score
+        )
+    }));
+    if classes.len() > 1 {
+        lines.push(format!("the mean of {} classes: {sum} / {n} = {raw}", classes.len()));
+    }
+    lines
 }

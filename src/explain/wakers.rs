@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 
 use crate::api::Str;
+use crate::api::objects::Pod;
 use crate::framework::{ActionType, ClusterEvent, EventResource};
 use crate::scheduler::HintResult;
 use crate::scheduler::view::{QueueRow, View};
 
 use super::names;
+use super::selectors::describe_term;
 
 /// What a plugin that turned a pod down listens to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +38,11 @@ pub fn wakers(view: &View, row: &QueueRow) -> Vec<Waker> {
         // A view that was made by hand knows no listeners.
         let is_known = !view.listeners.is_empty();
         let events = by_resource(events);
-        let words = if is_known && events.is_empty() { None } else { words(plugin, &events) };
+        let words = match &**plugin {
+            _ if is_known && events.is_empty() => None,
+            names::NODE_AFFINITY => Some(wanted_labels(&row.pod)),
+            _ => words(plugin, &events),
+        };
         Waker { plugin: plugin.clone(), words, events }
     };
     rejectors.into_iter().map(waker).collect()
@@ -72,12 +78,30 @@ fn actions_of(actions: ActionType) -> String {
     words.join("|")
 }
 
+/// The labels that a pod wants of a node, where they are few enough to be said.
+fn wanted_labels(pod: &Pod) -> String {
+    const SAID: usize = 60;
+    let mut wanted: Vec<String> =
+        pod.spec.node_selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let affinity = pod.spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let terms = affinity.and_then(|affinity| affinity.required.as_ref());
+    let terms: Vec<String> =
+        terms.into_iter().flat_map(|terms| &terms.node_selector_terms).map(describe_term).collect();
+    if !terms.is_empty() {
+        wanted.push(terms.join(" or "));
+    }
+    let all = wanted.join(" and ");
+    if all.is_empty() || all.len() > SAID {
+        return "a node with the labels that it wants".to_owned();
+    }
+    format!("a node with {all}")
+}
+
 fn words(plugin: &str, events: &[String]) -> Option<String> {
     let text = match plugin {
         "" => return None,
         names::FIT => "a pod that leaves a node, a node that comes or grows, a smaller request",
         names::TAINT_TOLERATION => "a node without the taint, a new toleration",
-        names::NODE_AFFINITY => "a node with the labels that it wants",
         names::NODE_NAME => "the node that it names",
         names::NODE_PORTS => "a pod that gives the port back, a new node",
         names::NODE_UNSCHEDULABLE => "a node that is uncordoned or comes, a new toleration",

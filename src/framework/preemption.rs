@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::api::{Str, Uid};
 
 use super::pod_info::PodInfo;
+use super::status::Status;
 
 /// The pods that would have to go from one node.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -16,6 +17,20 @@ pub struct Victims {
     pub pods: Vec<Arc<PodInfo>>,
     /// How many of them violate a disruption budget.
     pub num_pdb_violations: i64,
+    /// Every pod of lower priority on the node, in the order in which it was tried whether it can stay. Evidence for
+    /// people; empty where an extender has named the victims.
+    pub tried: Vec<Reprieve>,
+}
+
+/// What came of putting a pod back on the node that all pods of lower priority had left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reprieve {
+    /// The pod.
+    pub pod: Arc<PodInfo>,
+    /// Whether its eviction would violate a disruption budget; such pods are tried first.
+    pub violates_budget: bool,
+    /// What the filters said of the preemptor beside it; absent if that fits, and the pod stays.
+    pub refusal: Option<Status>,
 }
 
 /// A node on which the pod would fit if the victims went.

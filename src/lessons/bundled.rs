@@ -2,8 +2,36 @@
 
 use super::file::{Lesson, LessonError};
 
+macro_rules! files {
+    ($($id:literal)+) => {
+        &[$(($id, include_str!(concat!("../../recordings/lessons/", $id, ".toml"))),)+]
+    };
+}
+
 /// Files by what the lessons are called.
-const FILES: &[(&str, &str)] = &[];
+const FILES: &[(&str, &str)] = files! {
+    "queues"
+    "backoff"
+    "gates"
+    "filter"
+    "score"
+    "normalization"
+    "node-affinity"
+    "taints"
+    "pod-affinity"
+    "spread"
+    "images"
+    "preemption"
+    "budgets"
+    "volumes"
+    "volume-limits"
+    "devices"
+    "gangs"
+    "profiles"
+    "hints"
+    "sampling"
+    "reading"
+};
 
 /// Reads the course.
 ///

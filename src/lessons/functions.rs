@@ -116,6 +116,10 @@ functions! {
         let total = at.and_then(|at| score.scores.totals.get(at).copied());
         total.map(Answer::Number).ok_or_else(|| format!("node {node} was not scored"))
     };
+    "ties" ("POD") "how many nodes share the highest total in the pod's last attempt" => |moment, words| {
+        let selection = last(moment, words)?.selection.as_ref();
+        count(selection.ok_or("no node was chosen in that attempt")?.ties.len())
+    };
     "queue" ("POD") "where the pod is: active, backoff, unschedulable, gated, waiting, binding, bound, gone" => |moment, words| {
         Ok(Answer::Name(queue(moment, &object_name(word(words, 0)?)).to_owned()))
     };

@@ -22,7 +22,9 @@ mod edits;
 mod lesson;
 mod live;
 mod moving;
+mod open;
 mod permit;
+mod what_if;
 mod why;
 mod world;
 
@@ -208,6 +210,13 @@ pub const COMMANDS: &[CommandInfo] = &[
         &[],
         branches::compare,
     ),
+    command(
+        "whatif",
+        "drain [NODE] | scale KIND/NAME N | config FILE | ...",
+        "Show what would be if the cluster changed, beside what is",
+        &[],
+        what_if::what_if,
+    ),
     command("weight", "PLUGIN N", "Give a Score plugin another weight", &[], branches::weight),
     command("config", "FILE", "Start the scheduler again under another configuration", &[], branches::config),
     command("outcome", "", "Go on until a pod is bound or rejected", &[], |_, _| {
@@ -299,6 +308,13 @@ pub const COMMANDS: &[CommandInfo] = &[
         "Show what a plugin refuses now, and what wakes its pods",
         &[Word::Plugin],
         why::plugin,
+    ),
+    command(
+        "open",
+        "KIND [NS/]NAME",
+        "Show all about an object: pod, node, pvc, pv, sc, pdb, podgroup, resourceclaim, profile, ...",
+        &[Word::Kind],
+        open::open,
     ),
     command("internals", "", "Show what the scheduler holds inside", &[], |_, _| {
         Ok(Deed::Open(Subject::Internals))
@@ -505,7 +521,9 @@ fn words(command: &str, kind: Word, cx: &CommandCx<'_>) -> Vec<String> {
     match kind {
         Word::Kind => {
             let others = Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Pod | Kind::Node));
-            let others = others.filter(|_| command == "delete").map(|kind| kind.as_str().to_lowercase());
+            let others = others
+                .filter(|_| matches!(command, "delete" | "open"))
+                .map(|kind| kind.as_str().to_lowercase());
             ["pod", "node"].map(str::to_owned).into_iter().chain(others).collect()
         }
         Word::Duration => plain(&["1s", "10s", "1m", "5m", "1h"]),

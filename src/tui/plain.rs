@@ -193,7 +193,11 @@ impl Plain {
                 return Ok(None);
             }
             Effect::Quit => return Ok(Some(ExitReason::Quit)),
-            Effect::SaveLayout(_) | Effect::Redraw | Effect::Suspend => return Ok(None),
+            Effect::SaveLayout(_) => {
+                self.say("A layout is of panes on a screen, and these are plain lines: nothing is saved.")?;
+                return Ok(None);
+            }
+            Effect::Redraw | Effect::Suspend => return Ok(None),
         };
         let wanted = self.session.n_sent() + 1;
         if !self.session.send(command) {

@@ -23,6 +23,7 @@ use super::log_lines::LogLines;
 use super::overlays::compare::CompareOverlay;
 use super::overlays::confirm::Confirm;
 use super::overlays::message::Message;
+use super::overlays::what_if::WhatIfOverlay;
 use super::overlays::workloads::WorkloadsOverlay;
 use super::overlays::{Overlay, OverlayCx, OverlayOutcome, which_key};
 use super::panes::{self, Cx, Outcome, Pane, PaneId, Request, Subject};
@@ -252,6 +253,10 @@ impl Shell {
             self.overlays.push(Box::new(CompareOverlay::default()));
         }
         self.take_advice(&old, &new);
+        let asked = |view: &SessionView| view.known.what_if.as_ref().map(|asked| asked.number);
+        if asked(&new) > asked(&old) {
+            self.overlays.push(Box::new(WhatIfOverlay::default()));
+        }
         let seen = old.notice.as_ref().map_or(0, |notice| notice.number);
         if let Some(notice) = new.notice.as_ref().filter(|notice| notice.number > seen) {
             if notice.level == NoticeLevel::Error && notice.text.trim_end().contains('\n') {

@@ -31,9 +31,16 @@ pub fn of_subject(view: &View, subject: Option<&Subject>) -> Vec<(String, String
             Some(PodPlace::InCycle(_) | PodPlace::InGroup(_)) => vec!["attempt".to_owned()],
             Some(PodPlace::Assigned(..)) | None => Vec::new(),
         },
-        Some(Subject::Node(_) | Subject::Event(_) | Subject::Reading(..) | Subject::Internals) | None => {
-            Vec::new()
-        }
+        Some(Subject::Profile(_)) => vec!["profile".to_owned()],
+        Some(Subject::Object(kind, _)) if glossary::entry(kind.as_str()).is_some() => vec![kind.to_string()],
+        Some(
+            Subject::Object(..)
+            | Subject::Node(_)
+            | Subject::Event(_)
+            | Subject::Reading(..)
+            | Subject::Internals,
+        )
+        | None => Vec::new(),
     };
     names
         .into_iter()

@@ -65,7 +65,10 @@ impl Served {
         let kubeconfig = Kubeconfig::read_from(dir.path().join("kubeconfig")).unwrap();
         let client = runtime.block_on(async {
             let options = KubeConfigOptions::default();
-            Client::try_from(Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap()).unwrap()
+            let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
+            // What is refused for now is looked at, too.
+            config.default_retry = false;
+            Client::try_from(config).unwrap()
         });
         Self { child, dir, runtime, client }
     }

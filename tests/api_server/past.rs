@@ -10,7 +10,9 @@ use crate::support::world::{START, node, pod, sandbox};
 #[test]
 fn who_watches_a_sandbox_that_is_taken_back_lists_anew() {
     let manifest = [node("a", "4"), pod("web", "1", "", "")].concat();
-    let mut stepper = Stepper::new(sandbox(&manifest));
+    let mut simulator = sandbox(&manifest);
+    simulator.begin_telling();
+    let mut stepper = Stepper::new(simulator);
     let mirror = Mirror::new(1_000, START);
     stepper.serve_api(std::sync::Arc::clone(&mirror));
     let pods = ResourceId::of("", "pods").unwrap();

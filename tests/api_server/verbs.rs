@@ -273,7 +273,7 @@ fn pods_are_scheduled_and_evicted_and_budgets_are_kept() {
 
 #[test]
 fn a_namespace_goes_with_what_is_in_it() {
-    let served = Served::start(CLUSTER, &["--speed", "60"]);
+    let served = Served::start(CLUSTER, &["--speed", "5"]);
     served.create_pod("a", "1");
     served.until_bound("a");
     let (code, namespace) = served.call("DELETE", "/api/v1/namespaces/shop", JSON, &Value::Null);
@@ -353,4 +353,47 @@ fn tables_have_the_columns_of_kubectl() {
     assert!(nodes["rows"][0].get("object").is_none());
     let one = table("/api/v1/namespaces/shop/pods/a");
     assert_eq!(one["rows"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_deployment_lives_and_its_pods_come_and_go() {
+    let served = Served::start(CLUSTER, &["--speed", "20"]);
+    let path = "/apis/apps/v1/namespaces/shop/deployments";
+    let deployment = json!({
+        "metadata": {"name": "web"},
+        "spec": {
+            "replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": {
+                "terminationGracePeriodSeconds": 1, "containers": [{"name": "c", "image": "i", "env": [{"name": "A"}]}],
+            }},
+        },
+    });
+    served.create(path, &deployment);
+    let ready = |n: i64| {
+        served.until("ready pods", || {
+            let status = &served.get(&format!("{path}/web")).1["status"];
+            (status["readyReplicas"].as_i64(), status["replicas"].as_i64()) == (Some(n), Some(n))
+        });
+        let (_, pods) = served.get("/api/v1/namespaces/shop/pods?labelSelector=app%3Dweb");
+        let pods = pods["items"].as_array().unwrap().clone();
+        pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null()).count()
+    };
+    assert_eq!(ready(2), 2);
+    let (_, sets) = served.get("/apis/apps/v1/namespaces/shop/replicasets");
+    assert_eq!(sets["items"][0]["spec"]["replicas"], 2);
+    assert_eq!(sets["items"][0]["metadata"]["ownerReferences"][0]["name"], "web");
+    let scale = json!({"spec": {"replicas": 3}});
+    let (code, _) =
+        served.call("PATCH", &format!("{path}/web/scale"), "application/merge-patch+json", &scale);
+    assert_eq!((code, ready(3)), (200, 3));
+    let (_, kept) = served.get(&format!("{path}/web"));
+    assert_eq!(kept["spec"]["template"]["spec"]["containers"][0]["env"][0]["name"], "A");
+    let wrong =
+        json!({"metadata": {"name": "x"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {}}});
+    assert_eq!(served.call("POST", path, JSON, &wrong).0, 422);
+    assert_eq!(served.call("DELETE", &format!("{path}/web"), JSON, &Value::Null).0, 200);
+    served.until("their end", || {
+        served.get("/api/v1/namespaces/shop/pods").1["items"].as_array().unwrap().is_empty()
+    });
+    assert_eq!(served.get("/apis/apps/v1/namespaces/shop/replicasets").1["items"], json!([]));
 }

@@ -1,11 +1,13 @@
 //! The command line: what goes in, what comes out, on which stream and with which exit code.
 
+mod advice;
 mod config;
 mod dump;
 mod export;
 mod gallery;
 mod help;
 mod input;
+mod outlook;
 mod output;
 #[cfg(unix)]
 mod readme;

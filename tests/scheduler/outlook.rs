@@ -1,10 +1,12 @@
 //! What would be: with and without changes, on generated clusters and on small ones.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use schedscope::api::Duration;
 use schedscope::driver::history::Machine;
 use schedscope::driver::outlook::run::{Progress, RunError, run_out};
+use schedscope::driver::outlook::task::Answer;
 use schedscope::driver::outlook::what_if::{WhatIf, what_if};
 use schedscope::driver::runner::run_to_rest;
 use schedscope::driver::sandbox::changes::Change;
@@ -12,7 +14,8 @@ use schedscope::driver::sandbox::generate::{GenerateOptions, Work, manifests};
 use schedscope::driver::sandbox::ops::SimulatorOp;
 use schedscope::driver::sandbox::simulator::Simulator;
 use schedscope::driver::sandbox::words;
-use schedscope::driver::session::Edit;
+use schedscope::driver::session::{Edit, SessionCommand as Tell};
+use schedscope::driver::stepper::Stepper;
 
 use crate::support::world::{node, pod, sandbox};
 
@@ -184,4 +187,40 @@ fn a_drain_can_be_taken_back_and_done_again() {
     assert_eq!(first.said, second.said);
     assert_eq!(one.scheduler().digest(), other.scheduler().digest());
     assert_eq!(one.api(), other.api());
+}
+
+#[test]
+fn a_question_in_a_session_changes_nothing_and_can_be_taken_over_as_a_branch() {
+    let mut stepper = Stepper::new(generated(3));
+    for _ in 0..5 {
+        stepper.command(Tell::StepCycle);
+    }
+    let before = (stepper.moment(), stepper.simulator().scheduler().digest());
+    stepper.command(Tell::WhatIf("drain general-a-0001".to_owned()));
+    let answer = loop {
+        let view = stepper.what_if().expect("a question");
+        match &view.answer {
+            Answer::Known(answer) => break Arc::clone(answer),
+            Answer::Underway(_) => std::thread::yield_now(),
+            Answer::Failed(error) => unreachable!("{error}"),
+        }
+    };
+    assert!(!answer.moved.is_empty());
+    assert_eq!((stepper.moment(), stepper.simulator().scheduler().digest()), before);
+    stepper.command(Tell::TakeWhatIf);
+    assert_eq!((stepper.moment().branch, stepper.moment().n_branches), (1, 2));
+    assert!(stepper.what_if().is_none());
+    for _ in 0..60 {
+        stepper.command(Tell::StepCycle);
+    }
+    // What was told of comes to be.
+    let pods = &stepper.simulator().api().objects().pods;
+    for moved in &answer.moved {
+        let node = pods.get(&moved.pod).map(|pod| pod.spec.node_name.clone());
+        assert_eq!(node, moved.after, "{}", moved.pod);
+    }
+    stepper.command(Tell::ToBranch(0));
+    assert_eq!(stepper.simulator().scheduler().digest(), before.1);
+    stepper.command(Tell::WhatIf("explode".to_owned()));
+    assert!(stepper.notice().is_some_and(|notice| notice.text.starts_with("\"explode\" is no change")));
 }

@@ -168,7 +168,7 @@ steps:
   apply: '{}'
 - at: 5s
   expect:
-  - {{pod: web, on: true}}
+  - {{pod: web, placed: true}}
   - {{pod: web, pending: Insufficient cpu}}
   - {{pods: 'default/*', placed: '>=2'}}
   - {{pod: lost, gone: true}}
@@ -223,7 +223,7 @@ arrivals:
         "bad.yaml:6: steps[1].do: \"explode\" is no change",
         "bad.yaml:7: steps[2]: nothing happens: write do, apply, mark, note or expect",
         "bad.yaml:8: steps[3]: a step is one of do, apply, mark, note or expect",
-        "bad.yaml:9: steps[4].expect: say one of on: NODE",
+        "bad.yaml:9: steps[4].expect: say one of placed: true, node",
         "bad.yaml:10: steps[5].expect.placed: a number such as 3",
         "bad.yaml:12: arrivals[0].rate: a rate such as 30/m",
         "bad.yaml:13: arrivals[1].process: \"tidal\" is no process",

@@ -65,6 +65,44 @@ fn the_depth_follows_the_environment() {
     assert!(ansi16.iter().any(|sequence| is_colour(sequence)), "{ansi16:?}");
 }
 
+/// Terminals, multiplexers, the console of Linux, and what Windows Terminal and conhost look like through ssh, with the
+/// most colours that each may be given: of 16, of 256, or exact ones.
+const TERMS: [(&str, Option<&str>, u32); 11] = [
+    ("xterm", None, 16),
+    ("xterm-256color", None, 256),
+    ("xterm-256color", Some("truecolor"), 1 << 24),
+    ("xterm-direct", None, 1 << 24),
+    ("screen", None, 16),
+    ("screen-256color", None, 256),
+    ("tmux", None, 16),
+    ("tmux-256color", Some("truecolor"), 1 << 24),
+    ("linux", None, 16),
+    ("vt220", None, 16),
+    ("cygwin", None, 16),
+];
+
+#[test]
+fn every_kind_of_terminal_gets_no_more_colours_than_it_shows_and_no_sequence_that_it_does_not_know() {
+    for (term, colorterm, most) in TERMS {
+        let mut stage = Stage::new(&[]).env("TERM", term);
+        if let Some(colorterm) = colorterm {
+            stage = stage.env("COLORTERM", colorterm);
+        }
+        let (mut terminal, sequences) = drawn(stage);
+        for sequence in sequences.iter().filter(|sequence| is_colour(sequence)) {
+            assert!(most > 256 || !sequence.contains("8;2;"), "{term}: exact colours in {sequence}");
+            let indexed = sequence.split_once("8;5;").map(|(_, rest)| rest);
+            let index = indexed.and_then(|rest| rest.split(';').next()?.parse::<u32>().ok());
+            assert!(index.is_none_or(|index| index < most), "{term}: colour of {sequence}");
+        }
+        assert!(sequences.iter().any(|sequence| is_colour(sequence)), "{term} has colours");
+        assert_eq!(terminal.deeds().unwanted, Vec::<String>::new(), "{term}");
+        terminal.send("q");
+        assert_eq!(terminal.wait_exit(), 0, "{term}");
+        terminal.assert_restored();
+    }
+}
+
 #[test]
 fn ascii_means_ascii() {
     for stage in [Stage::new(&["--ascii"]), Stage::new(&[]).env("LANG", "C")] {

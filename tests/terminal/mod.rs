@@ -12,6 +12,7 @@ mod plain;
 mod replay;
 mod settings;
 mod sizes;
+mod speed;
 mod steps;
 mod stories;
 mod suspend;

@@ -128,8 +128,8 @@ fn when_the_shell_that_started_it_is_killed_it_ends() {
 #[test]
 fn long_work_tells_how_far_it_is_and_esc_stops_it() {
     let folder = tempfile::tempdir().unwrap();
-    let mut terminal = console(folder.path(), 60, (120, 36));
-    terminal.send(":add-pod shop/w cpu=10m count=400\r").wait_text("pending 402");
+    let mut terminal = console(folder.path(), 16, (120, 36));
+    terminal.send(":add-pod shop/w cpu=10m count=60\r").wait_text("pending 62");
     terminal.send(":speed max\r").wait_text("max");
     terminal.send("r").wait_text("at rest");
     let end = terminal.text();

@@ -11,6 +11,8 @@ use ratatui::layout::Rect;
 use schedscope::api::hidden::is_hidden;
 use schedscope::api::{NamespacedName, Str};
 use schedscope::config::FeatureGates;
+use schedscope::driver::session::{Aside, SessionView};
+use schedscope::driver::work::WorkView;
 use schedscope::scheduler::SchedulerOptions;
 use schedscope::scheduler::view::View;
 use schedscope::tui::keymap::Key;
@@ -23,6 +25,8 @@ use schedscope::tui::theme::{ColorDepth, Theme};
 use super::console::shell;
 use super::fixture;
 use super::harness::Screen;
+use super::live_view::on_live;
+use super::overlays;
 use crate::support::test_plugins::Calls;
 use crate::support::world::build;
 use crate::terminal::hostile;
@@ -173,6 +177,31 @@ fn every_theme_draws_every_pane() {
     }
 }
 
+/// What steers a terminal or turns the direction of reading, at the end of every name of a live view.
+const HOSTILE: &str = "\u{202e}\x1b[31m世界";
+
+/// Command lines that open a page or an overlay.
+const LINES: [&str; 18] = [
+    "arm",
+    "arm anyway",
+    "confirm on",
+    "branches",
+    "compare 0 1",
+    "breaks",
+    "delete pod a/b",
+    "delete node n",
+    "open pvc a/b",
+    "open sc fast",
+    "open pdb a/b",
+    "open podgroup a/b",
+    "open profile default-scheduler",
+    "internals",
+    "why a/b",
+    "plugin NodeResourcesFit",
+    "explain backoffQ",
+    "nonsense",
+];
+
 /// Everything that can be selected, of things that are there and that are not.
 fn subjects(view: &View) -> Vec<Subject> {
     let mut subjects: Vec<Subject> = vec![Subject::Attempt(1), Subject::Attempt(99)];
@@ -230,6 +259,47 @@ proptest! {
             type_text(&mut shell, &typed);
             for size in &sizes {
                 draw(&mut shell, *size, WAYS[way]);
+            }
+        }
+    }
+
+    #[test]
+    fn at_any_size_live_views_branches_pages_and_questions_are_clean(
+        sizes in proptest::collection::vec((0u16..=250, 0u16..=80), 1..4),
+        lines in proptest::collection::vec(0..LINES.len(), 1..3),
+        pane in 0usize..10,
+        theme in 0..BUILT_IN.len(),
+        at in 0usize..7,
+        is_ascii: bool,
+        kind in 0usize..4,
+        work in 0u64..3,
+    ) {
+        thread_local!(static VIEWS: Arc<Vec<View>> = Arc::new(views()));
+        let view = fixture::session(VIEWS.with(|views| views[at % views.len()].clone()));
+        let branched = SessionView {
+            comparison: Some((1, Arc::new(overlays::comparison()))),
+            ..overlays::view()
+        };
+        let session = match kind {
+            0 => on_live(view, false, HOSTILE),
+            1 => on_live(view, true, HOSTILE),
+            2 => SessionView { scheduler: view.scheduler, ..branched },
+            _ => SessionView { aside: Some(Aside::Fork), ..on_live(view, true, HOSTILE) },
+        };
+        let theme = Theme::built_in(BUILT_IN[theme], ColorDepth::TrueColor).unwrap();
+        let mut shell = shell(session, theme, is_ascii);
+        if work > 0 {
+            let what = Str::from(format!("going to {HOSTILE}").as_str());
+            shell.set_work(Some(WorkView { number: 1, what, done: work, total: 2 * (work - 1) }));
+        }
+        press(&mut shell, ["1", "2", "3", "4", "5", "6", "7", "8", "9", "K"][pane]);
+        for line in lines {
+            draw(&mut shell, sizes[0], LINES[line]);
+            press(&mut shell, ":");
+            type_text(&mut shell, LINES[line]);
+            press(&mut shell, "enter");
+            for size in &sizes {
+                draw(&mut shell, *size, LINES[line]);
             }
         }
     }

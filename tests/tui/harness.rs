@@ -170,7 +170,7 @@ impl Screen {
     }
 }
 
-fn text_plane(buf: &Buffer) -> String {
+pub fn text_plane(buf: &Buffer) -> String {
     let mut out = String::new();
     for y in buf.area.top()..buf.area.bottom() {
         let mut line = String::new();
@@ -220,7 +220,7 @@ fn style_plane(buf: &Buffer) -> String {
     out
 }
 
-fn describe(style: &Style) -> String {
+pub fn describe(style: &Style) -> String {
     let color = |color: Option<Color>| match color {
         None | Some(Color::Reset) => String::from("-"),
         Some(Color::Rgb(r, g, b)) => format!("#{r:02x}{g:02x}{b:02x}"),

@@ -16,7 +16,7 @@ use schedscope::tui::theme::{ColorDepth, Theme};
 
 use super::console::{session, shell};
 
-fn view() -> SessionView {
+pub fn view() -> SessionView {
     let breaks = vec![
         BreakView {
             number: 1,
@@ -63,7 +63,7 @@ fn view() -> SessionView {
     SessionView { debug, branches: branches.into(), comparison: None, ..session(2) }
 }
 
-fn comparison() -> BranchComparison {
+pub fn comparison() -> BranchComparison {
     let points = |fit: i64, taint: i64| NodePoints {
         total: Some(fit + taint),
         plugins: vec![("NodeResourcesFit".to_owned(), fit), ("TaintToleration".to_owned(), taint)],

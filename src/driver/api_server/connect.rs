@@ -28,7 +28,8 @@ pub(super) fn kubeconfig(url: &str, cert: &str, token: &str) -> String {
     format!("{config:#}\n")
 }
 
-fn base64(bytes: &[u8]) -> String {
+/// RFC 4648.
+pub(super) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {

@@ -31,13 +31,8 @@ fn resource() -> Option<ResourceId> {
 
 impl EventDesk {
     /// Writes what was said.
-    pub(super) fn say(
-        &mut self,
-        event: &ObjectEvent,
-        api: &SandboxApi,
-        now: Time,
-        changes: &mut Changes<'_>,
-    ) {
+    pub(super) fn say(&mut self, event: &ObjectEvent, api: &SandboxApi, changes: &mut Changes<'_>) {
+        let now = event.at;
         let pod = |key: &NamespacedName| api.objects().pods.get(key);
         let regarding = pod(&event.regarding);
         let profile = regarding.map(|pod| pod.spec.scheduler_name.clone()).unwrap_or_default();

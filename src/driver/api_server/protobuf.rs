@@ -1,146 +1,121 @@
-//! The few kinds that clients write in Kubernetes' protobuf, read as the JSON that they stand for.
+//! What clients write in Kubernetes' protobuf, read as the JSON that it stands for.
 //!
-//! client-go's typed clients, kube-scheduler among them, write Bindings, Events, Leases, options of deletions and evictions
-//! so by default (`clientConnection.contentType: application/vnd.kubernetes.protobuf`). Field numbers are those of the
-//! `generated.proto` files of Kubernetes v1.36. What is answered is always JSON, which such clients read as well.
+//! client-go's typed clients, kube-scheduler and `kubectl create` among them, write so by default. Which field has which
+//! number stands in `protobuf.schema`, made from the `generated.proto` files of Kubernetes v1.36. What is answered is
+//! always JSON, which such clients read as well. Zeros and falsehoods stay where they are written, since nobody can tell
+//! from the message whether they were meant; empty texts do not.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
+use super::connect::base64;
 use crate::api::{Duration, Time};
 use crate::driver::sandbox::requests::Refusal;
 
 /// What comes before every message.
 const MAGIC: &[u8] = b"k8s\0";
 /// Messages inside messages, at most.
-const DEPTH_MAX: usize = 16;
+const DEPTH_MAX: usize = 64;
 
 /// What a field holds.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Type {
     Text,
     Number,
     Bool,
+    Bytes,
+    Float,
+    Quantity,
+    IntOrString,
     /// To the second.
     Time,
     /// To the microsecond.
     MicroTime,
-    Message(&'static [Field]),
-    /// A map of texts.
-    Map,
-    Texts,
-    Messages(&'static [Field]),
+    /// The message of that number.
+    Message(usize),
 }
 
-type Field = (u64, &'static str, Type);
+/// How often it does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shape {
+    One,
+    List,
+    /// By a text.
+    Map,
+    /// Its fields are those of the message around it.
+    Inline,
+}
 
-const OWNER: &[Field] = &[
-    (5, "apiVersion", Type::Text),
-    (1, "kind", Type::Text),
-    (3, "name", Type::Text),
-    (4, "uid", Type::Text),
-    (6, "controller", Type::Bool),
-    (7, "blockOwnerDeletion", Type::Bool),
-];
-const METADATA: &[Field] = &[
-    (1, "name", Type::Text),
-    (2, "generateName", Type::Text),
-    (3, "namespace", Type::Text),
-    (5, "uid", Type::Text),
-    (6, "resourceVersion", Type::Text),
-    (7, "generation", Type::Number),
-    (8, "creationTimestamp", Type::Time),
-    (9, "deletionTimestamp", Type::Time),
-    (11, "labels", Type::Map),
-    (12, "annotations", Type::Map),
-    (13, "ownerReferences", Type::Messages(OWNER)),
-    (14, "finalizers", Type::Texts),
-];
-const REFERENCE: &[Field] = &[
-    (1, "kind", Type::Text),
-    (2, "namespace", Type::Text),
-    (3, "name", Type::Text),
-    (4, "uid", Type::Text),
-    (5, "apiVersion", Type::Text),
-    (6, "resourceVersion", Type::Text),
-    (7, "fieldPath", Type::Text),
-];
-const BINDING: &[Field] =
-    &[(1, "metadata", Type::Message(METADATA)), (2, "target", Type::Message(REFERENCE))];
-const SERIES: &[Field] = &[(1, "count", Type::Number), (2, "lastObservedTime", Type::MicroTime)];
-const SOURCE: &[Field] = &[(1, "component", Type::Text), (2, "host", Type::Text)];
-const EVENT: &[Field] = &[
-    (1, "metadata", Type::Message(METADATA)),
-    (2, "eventTime", Type::MicroTime),
-    (3, "series", Type::Message(SERIES)),
-    (4, "reportingController", Type::Text),
-    (5, "reportingInstance", Type::Text),
-    (6, "action", Type::Text),
-    (7, "reason", Type::Text),
-    (8, "regarding", Type::Message(REFERENCE)),
-    (9, "related", Type::Message(REFERENCE)),
-    (10, "note", Type::Text),
-    (11, "type", Type::Text),
-    (12, "deprecatedSource", Type::Message(SOURCE)),
-    (13, "deprecatedFirstTimestamp", Type::Time),
-    (14, "deprecatedLastTimestamp", Type::Time),
-    (15, "deprecatedCount", Type::Number),
-];
-const CORE_EVENT: &[Field] = &[
-    (1, "metadata", Type::Message(METADATA)),
-    (2, "involvedObject", Type::Message(REFERENCE)),
-    (3, "reason", Type::Text),
-    (4, "message", Type::Text),
-    (5, "source", Type::Message(SOURCE)),
-    (6, "firstTimestamp", Type::Time),
-    (7, "lastTimestamp", Type::Time),
-    (8, "count", Type::Number),
-    (9, "type", Type::Text),
-    (10, "eventTime", Type::MicroTime),
-    (11, "series", Type::Message(SERIES)),
-    (12, "action", Type::Text),
-    (13, "related", Type::Message(REFERENCE)),
-    (14, "reportingComponent", Type::Text),
-    (15, "reportingInstance", Type::Text),
-];
-const LEASE_SPEC: &[Field] = &[
-    (1, "holderIdentity", Type::Text),
-    (2, "leaseDurationSeconds", Type::Number),
-    (3, "acquireTime", Type::MicroTime),
-    (4, "renewTime", Type::MicroTime),
-    (5, "leaseTransitions", Type::Number),
-    (6, "strategy", Type::Text),
-    (7, "preferredHolder", Type::Text),
-];
-const LEASE: &[Field] = &[(1, "metadata", Type::Message(METADATA)), (2, "spec", Type::Message(LEASE_SPEC))];
-const PRECONDITIONS: &[Field] = &[(1, "uid", Type::Text), (2, "resourceVersion", Type::Text)];
-const DELETE_OPTIONS: &[Field] = &[
-    (1, "gracePeriodSeconds", Type::Number),
-    (2, "preconditions", Type::Message(PRECONDITIONS)),
-    (3, "orphanDependents", Type::Bool),
-    (4, "propagationPolicy", Type::Text),
-    (5, "dryRun", Type::Texts),
-];
-const EVICTION: &[Field] =
-    &[(1, "metadata", Type::Message(METADATA)), (2, "deleteOptions", Type::Message(DELETE_OPTIONS))];
-const TOKEN_REVIEW_SPEC: &[Field] = &[(1, "token", Type::Text), (2, "audiences", Type::Texts)];
-const TOKEN_REVIEW: &[Field] =
-    &[(1, "metadata", Type::Message(METADATA)), (2, "spec", Type::Message(TOKEN_REVIEW_SPEC))];
-const ACCESS_REVIEW: &[Field] = &[(1, "metadata", Type::Message(METADATA))];
+#[derive(Debug)]
+struct Field {
+    number: u64,
+    name: &'static str,
+    shape: Shape,
+    type_: Type,
+}
 
-const TYPE_META: &[Field] = &[(1, "apiVersion", Type::Text), (2, "kind", Type::Text)];
+/// Kinds and messages.
+#[derive(Debug, Default)]
+struct Schema {
+    kinds: BTreeMap<(&'static str, &'static str), usize>,
+    messages: Vec<Vec<Field>>,
+}
 
-fn fields_of(api_version: &str, kind: &str) -> Option<&'static [Field]> {
-    Some(match (api_version, kind) {
-        ("v1", "Binding") => BINDING,
-        ("v1", "Event") => CORE_EVENT,
-        ("events.k8s.io/v1", "Event") => EVENT,
-        ("coordination.k8s.io/v1", "Lease") => LEASE,
-        (_, "DeleteOptions") => DELETE_OPTIONS,
-        ("policy/v1", "Eviction") => EVICTION,
-        ("authentication.k8s.io/v1", "TokenReview") => TOKEN_REVIEW,
-        (_, "SubjectAccessReview" | "SelfSubjectAccessReview") => ACCESS_REVIEW,
-        _ => return None,
-    })
+impl Schema {
+    fn get() -> &'static Self {
+        static SCHEMA: OnceLock<Schema> = OnceLock::new();
+        SCHEMA.get_or_init(|| Self::parse(include_str!("protobuf.schema")))
+    }
+
+    fn parse(text: &'static str) -> Self {
+        let mut schema = Self::default();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            if let Some(kind) = line.strip_prefix("= ") {
+                let mut words = kind.split(' ');
+                if let (Some(version), Some(kind), Some(Ok(message))) =
+                    (words.next(), words.next(), words.next().map(str::parse))
+                {
+                    schema.kinds.insert((version, kind), message);
+                }
+            } else if let Some((_, fields)) = line.split_once(':') {
+                schema.messages.push(fields.split(',').filter_map(parse_field).collect());
+            }
+        }
+        schema
+    }
+
+    fn message_of(&self, api_version: &str, kind: &str) -> Option<usize> {
+        let known = self.kinds.iter();
+        let mut known = known
+            .filter(|((version, name), _)| *name == kind && (*version == api_version || *version == "*"));
+        known.next().map(|(_, message)| *message)
+    }
+}
+
+fn parse_field(text: &'static str) -> Option<Field> {
+    let mut words = text.trim().split(' ');
+    let (number, name, type_) = (words.next()?.parse().ok()?, words.next()?, words.next()?);
+    let (shape, type_) = match type_.split_at_checked(1)? {
+        ("*", rest) => (Shape::List, rest),
+        ("%", rest) => (Shape::Map, rest),
+        ("^", rest) => (Shape::Inline, rest),
+        _ => (Shape::One, type_),
+    };
+    let type_ = match type_ {
+        "s" => Type::Text,
+        "i" => Type::Number,
+        "b" => Type::Bool,
+        "y" => Type::Bytes,
+        "d" => Type::Float,
+        "q" => Type::Quantity,
+        "o" => Type::IntOrString,
+        "t" => Type::Time,
+        "u" => Type::MicroTime,
+        message => Type::Message(message.parse().ok()?),
+    };
+    Some(Field { number, name, shape, type_ })
 }
 
 /// Reads a message.
@@ -150,27 +125,34 @@ fn fields_of(api_version: &str, kind: &str) -> Option<&'static [Field]> {
 pub(super) fn decode(bytes: &[u8]) -> Result<Value, Refusal> {
     let malformed = || Refusal::bad_request("the protobuf in the request cannot be read");
     let envelope = bytes.strip_prefix(MAGIC).ok_or_else(malformed)?;
-    let (mut type_meta, mut raw) = (json!({}), None);
+    let (mut api_version, mut kind, mut raw) = (String::new(), String::new(), None);
     for entry in Entries(envelope) {
         match entry.ok_or_else(malformed)? {
-            (1, Wire::Bytes(bytes)) => type_meta = message(TYPE_META, bytes, 0).ok_or_else(malformed)?,
+            (1, Wire::Bytes(bytes)) => {
+                for entry in Entries(bytes) {
+                    match entry.ok_or_else(malformed)? {
+                        (1, Wire::Bytes(text)) => api_version = String::from_utf8_lossy(text).into_owned(),
+                        (2, Wire::Bytes(text)) => kind = String::from_utf8_lossy(text).into_owned(),
+                        _ => {}
+                    }
+                }
+            }
             (2, Wire::Bytes(bytes)) => raw = Some(bytes),
             _ => {}
         }
     }
-    let text = |field: &str| type_meta[field].as_str().unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
-    let Some(fields) = fields_of(api_version, kind) else {
+    let schema = Schema::get();
+    let Some(number) = schema.message_of(&api_version, &kind) else {
         let message = format!(
-            "{kind} in {api_version} is not read in protobuf here: let the client write application/json \
-             (clientConnection.contentType: application/json in a KubeSchedulerConfiguration)"
+            "{kind} in {api_version} is not read in protobuf here: let the client write application/json"
         );
         return Err(Refusal::new(415, "UnsupportedMediaType", message));
     };
-    let mut value = message(fields, raw.unwrap_or_default(), 0).ok_or_else(malformed)?;
-    value["apiVersion"] = api_version.into();
-    value["kind"] = kind.into();
-    Ok(value)
+    let mut value = Map::new();
+    value.insert("apiVersion".to_owned(), api_version.into());
+    value.insert("kind".to_owned(), kind.into());
+    message(schema, number, raw.unwrap_or_default(), 0, &mut value).ok_or_else(malformed)?;
+    Ok(Value::Object(value))
 }
 
 /// What stands on the wire.
@@ -178,8 +160,9 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Value, Refusal> {
 enum Wire<'a> {
     Number(u64),
     Bytes(&'a [u8]),
-    /// Eight or four bytes, which no field here has.
-    Fixed,
+    Eight([u8; 8]),
+    /// Four bytes, which no field here has.
+    Four,
 }
 
 /// The fields of a message one after the other; `None` where it is broken.
@@ -209,12 +192,12 @@ impl<'a> Entries<'a> {
         let tag = self.varint()?;
         let wire = match tag & 7 {
             0 => Wire::Number(self.varint()?),
-            1 => self.take(8).map(|_| Wire::Fixed)?,
+            1 => Wire::Eight(self.take(8)?.try_into().ok()?),
             2 => {
                 let n = usize::try_from(self.varint()?).ok()?;
                 Wire::Bytes(self.take(n)?)
             }
-            5 => self.take(4).map(|_| Wire::Fixed)?,
+            5 => self.take(4).map(|_| Wire::Four)?,
             _ => return None,
         };
         Some((tag >> 3, wire))
@@ -236,56 +219,92 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-fn message(fields: &[Field], bytes: &[u8], depth: usize) -> Option<Value> {
+/// Reads a message into the fields of an object.
+fn message(
+    schema: &Schema,
+    number: usize,
+    bytes: &[u8],
+    depth: usize,
+    into: &mut Map<String, Value>,
+) -> Option<()> {
     if depth > DEPTH_MAX {
         return None;
     }
-    let mut value = Map::new();
+    let fields = schema.messages.get(number)?;
     for entry in Entries(bytes) {
         let (number, wire) = entry?;
-        let Some((_, name, type_)) = fields.iter().find(|(known, ..)| *known == number) else { continue };
-        let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(Value::from);
-        match (type_, wire) {
-            (Type::Number, Wire::Number(number)) => {
-                value.insert((*name).to_owned(), number.cast_signed().into());
+        let Some(field) = fields.iter().find(|field| field.number == number) else { continue };
+        match (field.shape, field.type_, wire) {
+            (Shape::Inline, Type::Message(number), Wire::Bytes(bytes)) => {
+                message(schema, number, bytes, depth + 1, into)?;
             }
-            (Type::Bool, Wire::Number(number)) => _ = value.insert((*name).to_owned(), (number != 0).into()),
-            (Type::Text, Wire::Bytes(bytes)) => {
-                let text = text(bytes)?;
-                // What is not set is written as an empty text.
-                if text != "" {
-                    value.insert((*name).to_owned(), text);
+            (Shape::Map, type_, Wire::Bytes(bytes)) => {
+                let (mut key, mut held) = (String::new(), None);
+                for entry in Entries(bytes) {
+                    match entry? {
+                        (1, Wire::Bytes(text)) => key = std::str::from_utf8(text).ok()?.to_owned(),
+                        (2, wire) => held = Some(value(schema, type_, wire, depth)?),
+                        _ => {}
+                    }
+                }
+                let held = held.flatten().unwrap_or_else(|| "".into());
+                into.entry(field.name).or_insert_with(|| json!({})).as_object_mut()?.insert(key, held);
+            }
+            (Shape::List, type_, wire) => {
+                let element = value(schema, type_, wire, depth)?.unwrap_or_else(|| "".into());
+                into.entry(field.name).or_insert_with(|| json!([])).as_array_mut()?.push(element);
+            }
+            (_, type_, wire) => {
+                if let Some(value) = value(schema, type_, wire, depth)? {
+                    into.insert(field.name.to_owned(), value);
                 }
             }
-            (Type::Time | Type::MicroTime, Wire::Bytes(bytes)) => {
-                if let Some(at) = time(bytes)? {
-                    let is_micro = matches!(type_, Type::MicroTime);
-                    let text = if is_micro { at.to_rfc3339_micros() } else { at.to_rfc3339() };
-                    value.insert((*name).to_owned(), text.into());
-                }
-            }
-            (Type::Message(fields), Wire::Bytes(bytes)) => {
-                value.insert((*name).to_owned(), message(fields, bytes, depth + 1)?);
-            }
-            (Type::Messages(fields), Wire::Bytes(bytes)) => {
-                let element = message(fields, bytes, depth + 1)?;
-                value.entry(*name).or_insert_with(|| json!([])).as_array_mut()?.push(element);
-            }
-            (Type::Texts, Wire::Bytes(bytes)) => {
-                let element = text(bytes)?;
-                value.entry(*name).or_insert_with(|| json!([])).as_array_mut()?.push(element);
-            }
-            (Type::Map, Wire::Bytes(bytes)) => {
-                let entry = message(&[(1, "key", Type::Text), (2, "value", Type::Text)], bytes, depth + 1)?;
-                let [key, held] = ["key", "value"].map(|field| entry[field].as_str().unwrap_or_default());
-                let map = value.entry(*name).or_insert_with(|| json!({})).as_object_mut()?;
-                map.insert(key.to_owned(), held.into());
-            }
-            // A wire type that does not fit the field.
-            _ => return None,
         }
     }
-    Some(Value::Object(value))
+    Some(())
+}
+
+/// What stands on the wire, as JSON; `Some(None)` where nothing was meant, `None` where it does not fit.
+fn value(schema: &Schema, type_: Type, wire: Wire<'_>, depth: usize) -> Option<Option<Value>> {
+    Some(match (type_, wire) {
+        (Type::Number, Wire::Number(number)) => Some(number.cast_signed().into()),
+        (Type::Bool, Wire::Number(number)) => Some((number != 0).into()),
+        (Type::Float, Wire::Eight(bytes)) => Some(f64::from_le_bytes(bytes).into()),
+        (Type::Text, Wire::Bytes(bytes)) => {
+            let text = std::str::from_utf8(bytes).ok()?;
+            (!text.is_empty()).then(|| text.into())
+        }
+        (Type::Bytes, Wire::Bytes(bytes)) => Some(base64(bytes).into()),
+        (Type::Quantity, Wire::Bytes(bytes)) => {
+            let mut text = "0";
+            for entry in Entries(bytes) {
+                if let (1, Wire::Bytes(bytes)) = entry? {
+                    text = std::str::from_utf8(bytes).ok()?;
+                }
+            }
+            Some(text.into())
+        }
+        (Type::IntOrString, Wire::Bytes(bytes)) => {
+            let (mut is_text, mut number, mut text) = (false, 0, "");
+            for entry in Entries(bytes) {
+                match entry? {
+                    (1, Wire::Number(type_)) => is_text = type_ == 1,
+                    (2, Wire::Number(found)) => number = found.cast_signed(),
+                    (3, Wire::Bytes(bytes)) => text = std::str::from_utf8(bytes).ok()?,
+                    _ => {}
+                }
+            }
+            Some(if is_text { text.into() } else { number.into() })
+        }
+        (Type::Time, Wire::Bytes(bytes)) => time(bytes)?.map(|at| at.to_rfc3339().into()),
+        (Type::MicroTime, Wire::Bytes(bytes)) => time(bytes)?.map(|at| at.to_rfc3339_micros().into()),
+        (Type::Message(number), Wire::Bytes(bytes)) => {
+            let mut value = Map::new();
+            message(schema, number, bytes, depth + 1, &mut value)?;
+            Some(Value::Object(value))
+        }
+        _ => return None,
+    })
 }
 
 /// Seconds and nanoseconds; `Some(None)` where there is no time.
@@ -337,6 +356,42 @@ mod tests {
     }
 
     #[test]
+    fn every_resource_is_read_and_every_message_is_there() {
+        let schema = Schema::get();
+        for id in crate::driver::sandbox::resources::ResourceId::all() {
+            let resource = id.get();
+            assert!(schema.message_of(&resource.api_version(), resource.kind).is_some(), "{}", resource.kind);
+        }
+        for field in schema.messages.iter().flatten() {
+            if let Type::Message(number) = field.type_ {
+                assert!(schema.messages.get(number).is_some(), "{}", field.name);
+            }
+        }
+    }
+
+    #[test]
+    fn quantities_choices_and_what_stands_in_the_message_around_are_read() {
+        let quantity = field(2, &field(1, b"100m"));
+        let requests = field(2, &[field(1, b"cpu"), quantity].concat());
+        let volume = field(1, &[field(1, b"v"), field(2, &field(2, b""))].concat());
+        let get =
+            field(2, &[field(1, b"/"), field(2, &[vec![1 << 3, 1], field(3, b"http")].concat())].concat());
+        let probe = field(10, &field(1, &get));
+        let container = field(2, &[field(1, b"c"), field(8, &requests), probe].concat());
+        let pod = decode(&sealed("v1", "Pod", &field(2, &[volume, container].concat()))).unwrap();
+        assert_eq!(
+            pod["spec"],
+            json!({
+                "volumes": [{"name": "v", "emptyDir": {}}],
+                "containers": [{
+                    "name": "c", "resources": {"requests": {"cpu": "100m"}},
+                    "livenessProbe": {"httpGet": {"path": "/", "port": "http"}},
+                }],
+            })
+        );
+    }
+
+    #[test]
     fn times_lists_and_maps_are_read() {
         let label = field(11, &[field(1, b"a"), field(2, b"b")].concat());
         let metadata = [field(1, b"l"), label, field(14, b"x/y"), field(14, b"z")].concat();
@@ -353,8 +408,8 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_refused_and_what_is_broken_too() {
-        let refusal = decode(&sealed("v1", "Pod", b"")).unwrap_err();
-        assert_eq!((refusal.code, refusal.message.contains("contentType: application/json")), (415, true));
+        let refusal = decode(&sealed("example.com/v1", "Widget", b"")).unwrap_err();
+        assert_eq!((refusal.code, refusal.message.contains("application/json")), (415, true));
         assert_eq!(decode(b"{}").unwrap_err().code, 400);
         let good = sealed("v1", "Binding", &field(1, &field(1, b"web")));
         for end in MAGIC.len() + 1..good.len() {

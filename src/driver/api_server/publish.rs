@@ -109,9 +109,10 @@ pub struct Publisher {
 }
 
 impl Stepper {
-    /// Serves the sandbox to those who read the mirror, from now on.
+    /// Serves the sandbox to those who read the mirror, from now on. What it does must have been told from the beginning
+    /// on ([`begin_telling`](crate::driver::sandbox::simulator::Simulator::begin_telling)), so that a moment that is gone
+    /// back to is the same again.
     pub fn serve_api(&mut self, mirror: Arc<Mirror>) {
-        self.rewind.machine_mut().begin_telling();
         let n_jumps = self.rewind.history.n_jumps();
         let api = self.rewind.machine().api();
         mirror.change(|changes| fill(changes, api));
@@ -137,11 +138,10 @@ impl Stepper {
                 fill(changes, machine.api());
                 events.forget_after(now, changes);
             }
-            for told in told {
+            // What was done again on the way there is there already.
+            for told in told.into_iter().filter(|_| !has_jumped) {
                 match told {
-                    Told::Event(event) => events.say(&event, machine.api(), now, changes),
-                    // What was there after the jump is there already.
-                    Told::Object(_) | Told::Document(_) if has_jumped => {}
+                    Told::Event(event) => events.say(&event, machine.api(), changes),
                     Told::Object(event) => {
                         let Some(id) = ResourceId::of_slim(event.object().kind()) else { continue };
                         match event {

@@ -98,9 +98,14 @@ impl Place {
         let listener = std::net::TcpListener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let (tls, cert) = self_signed()?;
+        let (tls, cert) = self_signed(&address.ip().to_string())?;
         let token = connect::token().ok_or(ServeError::NoToken)?;
         Ok(Self { listener, address, tls, cert, token })
+    }
+
+    /// Its address: `https://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("https://{}", self.address)
     }
 
     /// Serves what the mirror shows.
@@ -108,14 +113,14 @@ impl Place {
     /// # Errors
     /// If there are no threads for it.
     pub fn serve(self, mirror: Arc<Mirror>, writer: Writer) -> Result<Server, ServeError> {
-        let Self { listener, address, tls, cert, token } = self;
+        let url = self.url();
+        let Self { listener, tls, cert, token, .. } = self;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("api")
             .enable_all()
             .build()
             .map_err(ServeError::Threads)?;
-        let url = format!("https://{address}");
         let kubeconfig = connect::kubeconfig(&url, &cert, &token);
         let guard = runtime.enter();
         let listener = TcpListener::from_std(listener).map_err(ServeError::Threads)?;

@@ -383,7 +383,16 @@ pub(super) fn cells(id: ResourceId, document: &Value, now: Time) -> Vec<Value> {
 
 fn pod(at: &At<'_>, name: String, made: String) -> Value {
     let statuses = at.list("/status/containerStatuses");
-    let n_ready = statuses.iter().filter(|status| status["ready"] == true).count();
+    let is_ready = at
+        .list("/status/conditions")
+        .iter()
+        .any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
+    let n_ready = if is_ready {
+        // A kubelet of the sandbox says so of the pod as a whole.
+        at.list("/spec/containers").len()
+    } else {
+        statuses.iter().filter(|status| status["ready"] == true).count()
+    };
     let restarts: i64 = statuses.iter().filter_map(|status| status["restartCount"].as_i64()).sum();
     let gates = at.list("/spec/readinessGates");
     json!([

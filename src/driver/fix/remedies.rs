@@ -25,6 +25,8 @@ use crate::scheduler::trace::CycleTrace;
 const CONDITION_TAINTS: &str = "node.kubernetes.io/";
 /// The taint that stands for a cordoned node.
 const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
+/// By how much `maxSkew` is raised at the most: more is no spread any more.
+const WIDEST_RAISE: i32 = 10;
 /// A request is lowered to this part of itself at the least.
 const LEAST_PART: i64 = 10;
 
@@ -408,7 +410,7 @@ fn spread(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
         4,
         relax,
     )];
-    if can_raise {
+    if can_raise && widest <= WIDEST_RAISE {
         let cost = 2 + u32::try_from(widest).unwrap_or(1);
         let what = format!("allow more skew: maxSkew of {}", skews.join(", "));
         changes.push(Change::of_pod(ChangeKind::RaiseMaxSkew, what, cost, raise));

@@ -9,8 +9,8 @@ use super::outcome::effects;
 use super::remedies::{Cx, is_cured_by_empty_copy, pin_to, remedies};
 use super::{Fix, FixError, FixProgress, FixQuestion, FixReport, additions};
 use crate::api::objects::Pod;
-use crate::api::{NamespacedName, Str};
-use crate::driver::runner::run_to_rest;
+use crate::api::{Duration, NamespacedName, Str};
+use crate::driver::runner::run_watched;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::driver::session::Edit;
 use crate::plugins::names;
@@ -19,6 +19,8 @@ use crate::scheduler::reading::{PodReading, Probe, Refusal};
 use crate::scheduler::trace::CycleOutcome;
 use crate::scheduler::weights::deciding_weights;
 
+/// Why a search ended that somebody has ended.
+const TIME_OVER: &str = "the time was over";
 /// How many plugins may refuse a node that is still thought of.
 const N_REFUSALS: usize = 3;
 /// How many sets of the same sorts are kept for different nodes.
@@ -39,16 +41,21 @@ pub fn find(
     let pod = known(start.scheduler(), question)?;
     let start = &copy_of(start);
     let mut base = start.clone();
-    run_to_rest(&mut base);
+    let progress = FixProgress { n_runs: 1, ..FixProgress::default() };
+    let is_at_rest = run_watched(&mut base, Duration::ZERO, &mut |_, _| go_on(&progress).is_continue());
     let mut report = FixReport {
         question: question.clone(),
         is_fine_on: None,
         message: String::new(),
         fixes: Vec::new(),
-        progress: FixProgress { n_runs: 1, ..FixProgress::default() },
+        progress,
         cut: None,
         tried: Vec::new(),
     };
+    if !is_at_rest {
+        report.cut = Some(TIME_OVER);
+        return Ok(report);
+    }
     let Some(at_rest) = base.api().objects().pods.get(&question.pod).cloned() else {
         return Err(FixError::NoPod(question.pod.clone()));
     };
@@ -67,7 +74,6 @@ pub fn find(
         probe: asked.scheduler().probe(&subject),
         report,
         go_on,
-        is_over: false,
     };
     let mut sets = search.sets(asked.scheduler(), &subject);
     sets.sort();
@@ -188,7 +194,6 @@ struct Search<'a> {
     probe: Probe,
     report: FixReport,
     go_on: &'a mut dyn FnMut(&FixProgress) -> ControlFlow<()>,
-    is_over: bool,
 }
 
 impl Search<'_> {
@@ -315,10 +320,9 @@ impl Search<'_> {
 
     fn tell(&mut self) -> bool {
         if (self.go_on)(&self.report.progress).is_break() {
-            self.is_over = true;
-            self.report.cut = Some("the time was over");
+            self.report.cut = Some(TIME_OVER);
         }
-        self.is_over
+        self.report.cut.is_some()
     }
 
     fn try_all(&mut self, sets: Vec<Set>) {
@@ -351,7 +355,6 @@ impl Search<'_> {
                 self.report.fixes.push(fix);
             }
         }
-        self.tell();
     }
 
     /// Asks the plugins about the pod as it would be, where only the pod changes.
@@ -365,13 +368,17 @@ impl Search<'_> {
     }
 
     /// Does it in a copy and lets that run.
-    fn prove(&self, set: &Set) -> Option<Fix> {
+    fn prove(&mut self, set: &Set) -> Option<Fix> {
         let edits = edits(self.pod, &set.changes)?;
         let mut copy = self.start.clone();
         for edit in &edits {
             copy.edit(edit).ok()?;
         }
-        run_to_rest(&mut copy);
+        let (go_on, progress) = (&mut self.go_on, &self.report.progress);
+        if !run_watched(&mut copy, Duration::ZERO, &mut |_, _| go_on(progress).is_continue()) {
+            self.report.cut = Some(TIME_OVER);
+            return None;
+        }
         let node = node_of(&copy, &self.question.pod)?;
         if self.question.onto.as_ref().is_some_and(|onto| *onto != node) {
             return None;

@@ -2,7 +2,8 @@
 //!
 //! Follows `client-go/plugin/pkg/client/auth/exec`, with one thing more: while a console has the terminal, a plugin may
 //! neither read from it nor write on it. Then `interactiveMode: IfAvailable` means that nothing can be asked, and
-//! `Always` is refused. What a plugin prints may be a secret, so no error quotes it.
+//! `Always` is refused. What a plugin prints may be a secret, so no error quotes it, and one that cannot ask is not
+//! heard.
 
 use std::io::IsTerminal as _;
 use std::process::{Command, ExitStatus, Stdio};
@@ -166,7 +167,8 @@ impl Plugin {
             .envs(variables)
             .env("KUBERNETES_EXEC_INFO", asked.to_string())
             .stdin(if is_interactive { Stdio::inherit() } else { Stdio::null() })
-            .stderr(if self.terminal.is_taken() { Stdio::null() } else { Stdio::inherit() })
+            // It may say what is secret: only a person whom it asks hears it.
+            .stderr(if is_interactive { Stdio::inherit() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .output()
             .map_err(|error| PluginError::NotStarted {

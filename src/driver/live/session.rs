@@ -596,6 +596,10 @@ impl Live {
             SessionCommand::Leave => {
                 self.say(NoticeLevel::Info, "this is the live cluster: :fork copies it into a sandbox");
             }
+            SessionCommand::WhatIf(_) | SessionCommand::TakeWhatIf => {
+                let text = "what would be is asked in a sandbox: fork this moment (:fork), and ask there";
+                self.say(NoticeLevel::Info, text);
+            }
             SessionCommand::Inspect(question) => self.inspector.ask(question),
             SessionCommand::Request(ticket) => ticket.refuse("this is a live cluster"),
             SessionCommand::CallOff(_)
@@ -605,6 +609,7 @@ impl Live {
             | SessionCommand::Compare(..)
             | SessionCommand::Advise(_)
             | SessionCommand::TryFix(_)
+            | SessionCommand::ForgetWhatIf
             | SessionCommand::Debug(_)
             | SessionCommand::Stage(_)
             | SessionCommand::Back(_)

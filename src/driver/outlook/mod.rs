@@ -8,8 +8,9 @@
 //! - [`measures`]: balance, fragmentation, waiting: numbers by which outcomes are compared
 //! - [`what_if`]: with and without changes: who no longer fits, who moved, who was evicted, which budgets stood before it
 //! - [`recorded`]: the same numbers of a recorded session, and what came in it
-//! - [`task`]: the same beside a session, with progress, to be cancelled
+//! - [`task`], [`asking`]: the same beside a session, with progress, to be cancelled
 
+pub mod asking;
 pub mod budgets;
 pub mod measures;
 pub mod recorded;

@@ -13,10 +13,11 @@ use crate::api::workloads::WorkloadKind;
 use crate::api::{Kind, NamespacedName, Object, Selector, Str, Time};
 
 use super::api::{ApiError, SandboxApi, not_found};
+use super::controllers::Controllers;
 use super::edits::EditError;
 use super::returns::{Fate, Returns, fate, free_name, fresh_copy};
 use super::simulator::Simulator;
-use super::world::WorldOrder;
+use super::world::{World, WorldOrder};
 
 /// The taint of a node whose kubelet is not heard of.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -163,30 +164,32 @@ impl Simulator {
     }
 
     /// Changes the cluster, at the present time.
-    pub(super) fn change_cluster(&mut self, change: &Change) -> Result<String, EditError> {
+    pub(super) fn change_cluster(&mut self, change: &Change) -> Result<String, String> {
         if self.lives()
             && let Some(said) = self.change_living(change)
         {
             self.settle();
-            return said;
+            return said.map_err(|error| error.to_string());
         }
-        let said = make(&mut self.api, &mut self.returns, change, self.now);
+        let world = self.controllers.as_ref().and_then(Controllers::world);
+        let said = make(&mut self.api, &mut self.returns, world, change, self.now);
         self.settle();
-        said
+        said.map_err(|error| error.to_string())
     }
 }
 
 fn make(
     api: &mut SandboxApi,
     returns: &mut Returns,
+    world: Option<&World>,
     change: &Change,
     now: Time,
 ) -> Result<String, EditError> {
     match change {
-        Change::Drain(node) => drain(api, returns, node, now),
+        Change::Drain(node) => drain(api, returns, world, node, now),
         Change::RemoveNode(node) => {
             for pod in pods_on(api, node) {
-                returns.expect(&pod);
+                returns.expect(&pod, world);
             }
             api.delete_node(node)
         }
@@ -207,7 +210,13 @@ pub fn pods_on(api: &SandboxApi, node: &Str) -> Vec<Arc<Pod>> {
     api.objects().pods.values().filter(|pod| pod.spec.node_name == *node).cloned().collect()
 }
 
-fn drain(api: &mut SandboxApi, returns: &mut Returns, name: &Str, now: Time) -> Result<String, EditError> {
+fn drain(
+    api: &mut SandboxApi,
+    returns: &mut Returns,
+    world: Option<&World>,
+    name: &Str,
+    now: Time,
+) -> Result<String, EditError> {
     api.cordon(name)?;
     let (mut n_back, mut n_lost) = (0, 0);
     for pod in pods_on(api, name) {
@@ -217,7 +226,7 @@ fn drain(api: &mut SandboxApi, returns: &mut Returns, name: &Str, now: Time) -> 
             Fate::ComesBack => n_back += 1,
             Fate::Lost => n_lost += 1,
         }
-        returns.expect(&pod);
+        returns.expect(&pod, world);
         api.delete_pod(&pod.key(), now)?;
     }
     let lost = match n_lost {

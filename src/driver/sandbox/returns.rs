@@ -11,6 +11,7 @@ use crate::api::objects::{Pod, PodStatus};
 use crate::api::{NamespacedName, Object, Rng, Str, Time, Uid};
 
 use super::api::{SandboxApi, WatchEvent};
+use super::world::World;
 
 /// The letters of the ends of names (`k8s.io/apimachinery/pkg/util/rand`): no vowels, no digits that look like letters.
 const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -61,17 +62,19 @@ impl Returns {
         &self.made
     }
 
-    /// When this pod goes, another one is made, if somebody would.
-    pub(super) fn expect(&mut self, pod: &Pod) {
-        if fate(pod) == Fate::ComesBack {
+    /// When this pod goes, another one is made, if somebody would who is not here to do it.
+    pub(super) fn expect(&mut self, pod: &Pod, world: Option<&World>) {
+        let is_made_here =
+            || world.zip(pod.metadata.controller()).is_some_and(|(world, owner)| world.runs(owner));
+        if fate(pod) == Fate::ComesBack && !is_made_here() {
             self.awaited.insert(pod.metadata.uid.clone());
         }
     }
 
     /// The scheduler evicts this pod.
-    pub(super) fn evicted(&mut self, pod: &Pod) {
+    pub(super) fn evicted(&mut self, pod: &Pod, world: Option<&World>) {
         if self.replaces_victims {
-            self.expect(pod);
+            self.expect(pod, world);
         }
     }
 

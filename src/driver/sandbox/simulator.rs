@@ -588,7 +588,7 @@ impl Simulator {
                 };
             }
             Edit::Change(change) => {
-                return self.change_cluster(change).map_err(|error| error.to_string());
+                return self.change_cluster(change);
             }
             Edit::Weight { plugin, weight } => return self.set_weight(plugin, *weight),
             Edit::Configure { source, text } => return self.configure(source, text),
@@ -687,7 +687,8 @@ impl Simulator {
             }
             EffectKind::DeletePod { pod, uid } => {
                 if let Some(victim) = self.api.objects().pods.get(&pod) {
-                    self.returns.evicted(victim);
+                    let world = self.controllers.as_ref().and_then(Controllers::world);
+                    self.returns.evicted(victim, world);
                 }
                 self.api.evict_pod(&pod, &uid, self.now)
             }

@@ -131,12 +131,12 @@ fn made_in(dir: &Path) -> Result<[PathBuf; 2], CertError> {
     Ok([cert_file, key_file])
 }
 
-/// How connections are taken with a certificate that is made now, and that certificate, in PEM.
+/// How connections are taken with a certificate that is made now for an address, and that certificate, in PEM.
 ///
 /// # Errors
 /// The certificate cannot be made.
-pub fn self_signed() -> Result<(ServerConfig, String), CertError> {
-    let (cert, key) = make_pair()?;
+pub fn self_signed(address: &str) -> Result<(ServerConfig, String), CertError> {
+    let (cert, key) = make_pair_for(address)?;
     let pair = usable(parse_pair(cert.as_bytes(), key.as_bytes())?)?;
     let serving = ServingCert { files: None, current: RwLock::new(Arc::new(pair)) };
     Ok((server_config(Arc::new(serving))?, cert))
@@ -199,7 +199,11 @@ fn parse_certs(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
 }
 
 fn make_pair() -> Result<(String, String), CertError> {
-    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    make_pair_for("127.0.0.1")
+}
+
+fn make_pair_for(address: &str) -> Result<(String, String), CertError> {
+    let names = vec!["localhost".to_owned(), address.to_owned()];
     let made =
         rcgen::generate_simple_self_signed(names).map_err(|error| CertError::Making(error.to_string()))?;
     Ok((made.cert.pem(), made.signing_key.serialize_pem()))

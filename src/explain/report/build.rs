@@ -244,7 +244,7 @@ fn attempt(reading: &PodReading) -> AttemptReport {
 }
 
 /// The reasons as `FitError.Error` counts them, by plugin and words, the most frequent first.
-fn reasons(trace: &CycleTrace) -> Vec<ReasonCount> {
+pub fn reasons(trace: &CycleTrace) -> Vec<ReasonCount> {
     let mut counts: Vec<ReasonCount> = Vec::new();
     let mut add = |plugin: &str, status: &Status, reason: &str, nodes: &mut dyn Iterator<Item = &Str>| {
         let known = counts.iter().position(|count| count.plugin == plugin && count.reason == reason);

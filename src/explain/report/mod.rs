@@ -11,7 +11,7 @@ mod render;
 
 use serde::Serialize;
 
-pub use build::explain;
+pub use build::{explain, reasons};
 pub use render::{Form, render};
 
 /// The version of the JSON form.

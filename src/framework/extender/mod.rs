@@ -283,7 +283,7 @@ impl Extender {
                 return Err(format!("nodeinfo not found for node name {}", go_quoted(&node_name)));
             };
             let mut victims =
-                Victims { pods: Vec::new(), num_pdb_violations: meta.num_pdb_violations.unwrap_or(0) };
+                Victims { num_pdb_violations: meta.num_pdb_violations.unwrap_or(0), ..Victims::default() };
             for meta_pod in meta.pods.unwrap_or_default() {
                 let uid = meta_pod.as_ref().map(|pod| pod.uid.as_str());
                 let pod = node.pods().iter().find(|pod| Some(pod.uid().as_ref()) == uid).ok_or_else(|| {

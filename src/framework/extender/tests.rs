@@ -173,7 +173,8 @@ fn scores_come_as_they_are() {
 #[test]
 fn victims_are_sent_whole_or_by_uid() {
     let snapshot = snapshot();
-    let victims = Victims { pods: snapshot.list()[0].pods().to_vec(), num_pdb_violations: 1 };
+    let victims =
+        Victims { pods: snapshot.list()[0].pods().to_vec(), num_pdb_violations: 1, ..Victims::default() };
     let victims = BTreeMap::from([("a".into(), victims)]);
     let whole = body(&extender().preempt_call(0, &web(), &victims));
     assert_eq!(whole["NodeNameToMetaVictims"], Value::Null);

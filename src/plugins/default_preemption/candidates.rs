@@ -181,7 +181,11 @@ mod tests {
         };
         Candidate {
             node_name: Str::from(name),
-            victims: Victims { pods: victims.iter().map(victim).collect(), num_pdb_violations: violations },
+            victims: Victims {
+                pods: victims.iter().map(victim).collect(),
+                num_pdb_violations: violations,
+                tried: Vec::new(),
+            },
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::DefaultPreemption;
 use crate::api::objects::Pod;
 use crate::api::{ObjectStore, Selector, Str, Time};
-use crate::framework::preemption::Victims;
+use crate::framework::preemption::{Reprieve, Victims};
 use crate::framework::{CycleState, Handle, NodeInfo, PodInfo, Status};
 use crate::plugins::helper::sort::sort_slice;
 
@@ -120,16 +120,16 @@ impl DefaultPreemption {
         let (violating, others) = split_by_violation(&potential, budgets);
         let is_mixed = !violating.is_empty() && !others.is_empty();
         let mut victims = Victims::default();
-        for other in violating {
-            if !dry_run.reprieve(&other)? {
-                victims.num_pdb_violations += 1;
-                victims.pods.push(other);
+        let of = |violates_budget| move |pod| (pod, violates_budget);
+        for (pod, violates_budget) in
+            violating.into_iter().map(of(true)).chain(others.into_iter().map(of(false)))
+        {
+            let refusal = dry_run.reprieve(&pod)?;
+            if refusal.is_some() {
+                victims.num_pdb_violations += i64::from(violates_budget);
+                victims.pods.push(Arc::clone(&pod));
             }
-        }
-        for other in others {
-            if !dry_run.reprieve(&other)? {
-                victims.pods.push(other);
-            }
+            victims.tried.push(Reprieve { pod, violates_budget, refusal });
         }
         if is_mixed {
             sort_by_importance(&mut victims.pods, handle.now);
@@ -179,14 +179,15 @@ impl DryRun<'_, '_> {
         framework.run_filter_plugins_with_nominated_pods(self.handle, self.state, self.pod, self.node)
     }
 
-    /// Puts a pod back if the preemptor fits beside it; false if it has to go.
-    fn reprieve(&mut self, other: &Arc<PodInfo>) -> Result<bool, Status> {
+    /// Puts a pod back if the preemptor fits beside it; the answer is why it has to go.
+    fn reprieve(&mut self, other: &Arc<PodInfo>) -> Result<Option<Status>, Status> {
         self.add(other)?;
-        let fits = self.filter().is_success();
-        if !fits {
-            self.remove(other)?;
+        let status = self.filter();
+        if status.is_success() {
+            return Ok(None);
         }
-        Ok(fits)
+        self.remove(other)?;
+        Ok(Some(status))
     }
 }
 

@@ -35,6 +35,7 @@ use crate::framework::{
 };
 use crate::plugins::helper::devices::DeviceState;
 pub use node_allocatable::node_allocatable_claim_statuses;
+pub use scoring::{AlternativePoints, explain_points};
 
 use allocator::{Features, steps_within};
 

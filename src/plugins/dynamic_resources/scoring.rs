@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 
 use super::DynamicResources;
+use crate::api::NamespacedName;
+
 use super::state::{NodeAllocation, StateData, read};
 use crate::framework::{
     CycleState, Handle, NodeInfo, NodeScore, PodInfo, ScoreExtensions, ScorePlugin, Status,
@@ -45,6 +47,42 @@ impl ScoreExtensions for DynamicResources {
         default_normalize_score(false, scores);
         Status::SUCCESS
     }
+}
+
+/// An alternative that a node gives: of which request, its place in the list from 0, and the points for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlternativePoints {
+    /// The claim.
+    pub claim: NamespacedName,
+    /// The request and the alternative.
+    pub request: String,
+    /// The place of the alternative, from 0.
+    pub place: i64,
+    /// 8 for the first, 7 for the second, and so on.
+    pub points: i64,
+}
+
+/// What the points of a node are for; absent if devices were not looked for there.
+pub fn explain_points(state: &CycleState, node: &str) -> Option<Vec<AlternativePoints>> {
+    let data = read(state).ok()?;
+    let allocation = data.nodes.get(node)?;
+    let mut all = Vec::new();
+    let mut new = allocation.results.iter();
+    for claim in data.claims.all() {
+        let allocation = claim.status.allocation.as_ref().or_else(|| new.next())?;
+        let taken: BTreeSet<&str> =
+            allocation.devices.results.iter().map(|result| result.request.as_ref()).collect();
+        for request in claim.spec.devices.requests.iter().filter(|request| request.exactly.is_none()) {
+            for (place, alternative) in (0_i64..).zip(&request.first_available) {
+                let request = format!("{}/{}", request.name, alternative.name);
+                if taken.contains(request.as_str()) {
+                    let points = MAX_ALTERNATIVES - place;
+                    all.push(AlternativePoints { claim: claim.metadata.key(), request, place, points });
+                }
+            }
+        }
+    }
+    Some(all)
 }
 
 fn compute_score(data: &StateData, on_node: &NodeAllocation) -> Result<i64, Status> {

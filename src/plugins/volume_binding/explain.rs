@@ -12,6 +12,7 @@ use super::binder::PodVolumes;
 use super::claims::{BoundClaim, DelayedClaim, PodVolumeClaims, UnboundClaim};
 use super::matching::{Match, Mismatch, Wanted};
 use super::provisioning::{Provisioned, is_large_enough, volume_limit};
+use super::scoring::{ClassUse, Scoring};
 use super::{StateData, UnboundImmediate};
 
 /// What becomes of a claim if its pod goes to a node.
@@ -160,6 +161,15 @@ pub fn explain_match(state: &CycleState, node: &Node) -> Option<Vec<ClaimExplana
         all.push(scene.explain_delayed(delayed, outcome));
     }
     Some(all)
+}
+
+/// What each class of storage contributes to the score of a node, and the points of the profile's shape; absent where
+/// storage is not scored.
+pub fn explain_capacity(state: &CycleState, node: &Node) -> Option<(Vec<ClassUse>, Vec<(i64, i64)>)> {
+    let Scoring(scorer) = state.read::<Scoring>()?;
+    let claims = state.read::<StateData>()?.claims.as_ref()?;
+    let found = claims.find_on(node).ok()?;
+    Some((scorer.classes(&found.volumes), scorer.points()))
 }
 
 fn explain_bound(claims: &PodVolumeClaims, bound: &BoundClaim, node: &Node) -> ClaimExplanation {

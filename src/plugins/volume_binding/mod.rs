@@ -25,17 +25,18 @@ use std::sync::Arc;
 pub use self::assume_cache::{Assumed, VolumeState};
 pub use self::claims::{UnboundClaim, WhyImmediate};
 pub use self::explain::{
-    CapacityTried, ClaimExplanation, ClaimOutcome, NotProvisioned, VolumeTried, explain_match,
-    explain_unbound,
+    CapacityTried, ClaimExplanation, ClaimOutcome, NotProvisioned, VolumeTried, explain_capacity,
+    explain_match, explain_unbound,
 };
 pub use self::matching::{Match, Mismatch, Wanted, is_bound_to};
+pub use self::scoring::ClassUse;
 pub use self::volumes::{KnownCapacity, KnownVolume, KnownVolumes, Reach};
 pub use self::wait::{VolumeWait, volume_wait};
 
 use self::binder::{Found, PodVolumes};
 use self::claims::{PodVolumeClaims, pod_has_claims};
 use self::pre_bind::{Checker, Progress, Step};
-use self::scoring::CapacityScorer;
+use self::scoring::{CapacityScorer, Scoring};
 use super::helper::signers;
 use super::names;
 use crate::api::objects::{Node, Pod};
@@ -215,7 +216,11 @@ impl PreScorePlugin for VolumeBinding {
         match (&self.scorer, state.read::<StateData>()) {
             (None, _) => Status::skip(),
             (Some(_), None) => not_found(),
-            (Some(_), Some(_)) => Status::SUCCESS,
+            (Some(scorer), Some(_)) => {
+                let scoring = Scoring(scorer.clone());
+                state.write(self.name(), scoring);
+                Status::SUCCESS
+            }
         }
     }
 }

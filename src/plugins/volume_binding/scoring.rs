@@ -26,6 +26,25 @@ pub struct CapacityScorer {
     shape: Vec<FunctionShapePoint>,
 }
 
+/// What a node's storage has room for, of one class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassUse {
+    /// The class.
+    pub class: String,
+    /// Bytes that the pod's claims ask for.
+    pub requested: i64,
+    /// Bytes that there are.
+    pub capacity: i64,
+    /// In per cent, as the score counts it.
+    pub utilization: i64,
+    /// What the shape gives for it.
+    pub score: i64,
+}
+
+/// What Score counts, kept for people.
+#[derive(Clone, Debug)]
+pub(super) struct Scoring(pub(super) CapacityScorer);
+
 impl CapacityScorer {
     /// The function through these points.
     pub fn new(shape: &[UtilizationShapePoint]) -> Self {
@@ -53,13 +72,33 @@ impl CapacityScorer {
         mean
     }
 
-    fn score_class(&self, StorageResource { requested, capacity }: StorageResource) -> i64 {
-        let utilization = if capacity == 0 || requested > capacity {
-            MAX_UTILIZATION
-        } else {
-            requested.wrapping_mul(MAX_UTILIZATION) / capacity
+    /// The points of its shape, utilization and score, each from 0 to 100.
+    pub fn points(&self) -> Vec<(i64, i64)> {
+        self.shape.iter().map(|point| (point.utilization, point.score)).collect()
+    }
+
+    /// What each class contributes to the score.
+    pub fn classes(&self, volumes: &PodVolumes) -> Vec<ClassUse> {
+        let of = |(class, resource): (&str, StorageResource)| ClassUse {
+            class: class.to_owned(),
+            requested: resource.requested,
+            capacity: resource.capacity,
+            utilization: utilization(resource),
+            score: self.score_class(resource),
         };
-        broken_linear(&self.shape, utilization)
+        by_class(volumes).into_iter().map(of).collect()
+    }
+
+    fn score_class(&self, resource: StorageResource) -> i64 {
+        broken_linear(&self.shape, utilization(resource))
+    }
+}
+
+fn utilization(StorageResource { requested, capacity }: StorageResource) -> i64 {
+    if capacity == 0 || requested > capacity {
+        MAX_UTILIZATION
+    } else {
+        requested.wrapping_mul(MAX_UTILIZATION) / capacity
     }
 }
 

@@ -242,7 +242,7 @@ impl Scheduler {
         let preemptor = Preemptor::pod_group(&object, group.info.unscheduled_pods.clone());
         let candidate = Candidate {
             node_name: Str::from("cluster"),
-            victims: Victims { pods: victims, num_pdb_violations: 0 },
+            victims: Victims { pods: victims, ..Victims::default() },
         };
         let is_async = self.options.gates.is_enabled(Gate::SchedulerAsyncPreemption);
         self.prepare_candidate(preemptor, candidate, Str::from(names::DEFAULT_PREEMPTION), is_async);

@@ -56,7 +56,7 @@ pub(super) fn delete(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, Str
 }
 
 /// The kind that kubectl knows under that name.
-fn kind_named(word: &str) -> Option<Kind> {
+pub(super) fn kind_named(word: &str) -> Option<Kind> {
     match word {
         "pvc" => Some(Kind::PersistentVolumeClaim),
         "pv" => Some(Kind::PersistentVolume),

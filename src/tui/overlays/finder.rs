@@ -33,6 +33,8 @@ const N_SCORED: usize = 20_000;
 /// What turns the meaning of a word round, or ties it to a place.
 const SIGNS: [char; 5] = ['!', '^', '$', '\'', '\\'];
 const KIND_WIDTH: u16 = 9;
+/// The kind of what can only be read about.
+const WORD: &str = "word";
 
 /// What comes of an item.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +59,41 @@ struct Item {
     description: &'static str,
     action: Option<Action>,
     target: Target,
+}
+
+/// How near a name is to what is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Nearness {
+    /// It is that.
+    Whole,
+    /// It begins with that.
+    Beginning,
+    /// It has the letters.
+    Letters,
+}
+
+impl Item {
+    /// Of a pod the name without its namespace counts as well.
+    fn nearness(&self, typed: &str) -> Nearness {
+        if self.kind == WORD || typed.is_empty() {
+            return Nearness::Letters;
+        }
+        let bare = self.name.rsplit_once('/').map(|(_, bare)| bare);
+        let begins = |name: &str| {
+            let head = name.as_bytes().get(..typed.len());
+            head.is_some_and(|head| head.eq_ignore_ascii_case(typed.as_bytes()))
+        };
+        let mut names =
+            std::iter::once(self.name.as_str()).chain(bare).filter(|name| begins(name)).peekable();
+        let is_near = names.peek().is_some();
+        if names.any(|name| name.len() == typed.len()) {
+            Nearness::Whole
+        } else if is_near {
+            Nearness::Beginning
+        } else {
+            Nearness::Letters
+        }
+    }
 }
 
 /// The finder.
@@ -134,11 +171,16 @@ impl Finder {
             })
             .collect();
         self.found = if self.is_rough { among } else { scored.iter().map(|(_, index)| *index).collect() };
+        let typed_word = typed.trim().to_owned();
         self.searched = typed;
-        // Of equal ones the shorter name is nearer, then the earlier item.
+        // A name that is typed in whole or from its beginning comes first; of equal ones what can be gone to before what
+        // can be read about, then the shorter name, then the earlier item.
         let rank = |(score, index): &(u32, u32)| {
-            let length = self.items.get(*index as usize).map_or(0, |item| item.name.len());
-            (std::cmp::Reverse(*score), length, *index)
+            let item = self.items.get(*index as usize);
+            let nearness = item.map_or(Nearness::Letters, |item| item.nearness(&typed_word));
+            let is_word = item.is_some_and(|item| item.kind == WORD);
+            let length = item.map_or(0, |item| item.name.len());
+            (nearness, std::cmp::Reverse(*score), is_word, length, *index)
         };
         if scored.len() > N_KEPT {
             scored.select_nth_unstable_by_key(N_KEPT, rank);
@@ -234,7 +276,7 @@ fn items(cx: &OverlayCx<'_>) -> Vec<Item> {
             items.push(item("plugin", entry.word.to_owned(), "What it says in this attempt", target));
         }
         let line = format!("explain {}", entry.word);
-        items.push(item("word", line.clone(), entry.kind.as_str(), Target::Command(line)));
+        items.push(item(WORD, line.clone(), entry.kind.as_str(), Target::Command(line)));
     }
     items.extend(cx.view.scheduler.nodes.iter().map(|node| {
         item("node", text::clean(node.name()).into_owned(), "", Target::Node(node.name().clone()))

@@ -32,6 +32,7 @@ pub mod input;
 pub mod lesson;
 pub mod message;
 pub mod palette;
+pub mod what_if;
 pub mod which_key;
 pub mod workloads;
 

@@ -281,6 +281,28 @@ impl Pane for CyclePane {
         self.find.set(filter);
     }
 
+    fn reveal(&mut self, subject: &Subject, cx: &Cx<'_>) -> bool {
+        let Some(trace) = &cx.view.scheduler.cycle else { return false };
+        let path = match subject {
+            Subject::Phase(phase) => vec![RowId::Phase(*phase)],
+            Subject::Plugin { plugin, phase } => {
+                // PreScore has no row of its own.
+                let root = if *phase == Phase::PreScore { Phase::Score } else { *phase };
+                vec![RowId::Phase(root), RowId::Plugin(*phase, plugin.clone())]
+            }
+            _ => return false,
+        };
+        let is_reached = match path.first() {
+            Some(RowId::Phase(phase)) => *phase <= trace.phase,
+            _ => false,
+        };
+        if is_reached {
+            self.tree.open(path[..1].to_vec());
+            self.tree.select(path);
+        }
+        is_reached
+    }
+
     fn selected(&self, cx: &Cx<'_>) -> Option<Subject> {
         self.subject(cx.view.scheduler.cycle.as_ref()?)
     }

@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 use ratatui::text::Line;
 
-use crate::api::{NamespacedName, Str};
+use crate::api::{Kind, NamespacedName, Str};
 use crate::driver::inspect::Inspect;
 use crate::driver::session::{NoticeLevel, SessionCommand, SessionView};
 use crate::scheduler::trace::Phase;
@@ -199,6 +199,10 @@ pub enum Subject {
     Reading(NamespacedName, Option<Str>),
     /// What the scheduler holds inside.
     Internals,
+    /// An object of another kind, such as a claim.
+    Object(Kind, NamespacedName),
+    /// A profile with its plugins.
+    Profile(Str),
 }
 
 impl Subject {
@@ -212,6 +216,8 @@ impl Subject {
             | Self::Plugin { .. }
             | Self::Phase(_)
             | Self::Attempt(_)
+            | Self::Object(..)
+            | Self::Profile(_)
             | Self::Internals => None,
         }
     }
@@ -226,6 +232,8 @@ impl Subject {
             | Self::Phase(_)
             | Self::Attempt(_)
             | Self::Internals
+            | Self::Object(..)
+            | Self::Profile(_)
             | Self::Event(_) => None,
         }
     }
@@ -235,7 +243,8 @@ impl Subject {
         match self {
             Self::Reading(pod, None) => Some(Inspect::Pod(pod.clone())),
             Self::Reading(pod, Some(node)) => Some(Inspect::Pair(pod.clone(), node.clone())),
-            Self::Internals => Some(Inspect::Internals),
+            Self::Internals | Self::Profile(_) => Some(Inspect::Internals),
+            Self::Object(kind, key) => Some(Inspect::Object(*kind, key.clone())),
             _ => None,
         }
     }

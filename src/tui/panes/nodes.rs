@@ -557,6 +557,11 @@ impl Shape {
     }
 }
 
+/// `999`, `55k`: what the pods of a zone come to fits its column.
+fn thousands(n: i64) -> String {
+    if n < 1_000 { n.to_string() } else { format!("{}k", n / 1_000) }
+}
+
 struct NodeDrawer<'a> {
     shape: Shape,
     look: &'a Look,
@@ -618,7 +623,8 @@ impl NodeDrawer<'_> {
                 Role::BarFull => Role::StatusUnschedulable,
                 _ => Role::Number,
             };
-            cells.push(cell(format!("{}/{}", pods.requested, pods.allocatable), self.style(role)));
+            let shown = format!("{}/{}", thousands(pods.requested), thousands(pods.allocatable));
+            cells.push(cell(shown, self.style(role)));
         }
         cells
     }

@@ -533,7 +533,7 @@ fn section_title(section: Section, rows: &Rows<'_>, cx: &Cx<'_>) -> Line<'static
 
 fn why_empty(section: Section, is_filtered: bool, cx: &Cx<'_>) -> String {
     if is_filtered {
-        return String::from("Nothing here matches.");
+        return String::from("Nothing here matches. Esc shows all again.");
     }
     String::from(match section {
         Section::Active => {

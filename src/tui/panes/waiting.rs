@@ -270,6 +270,13 @@ impl Pane for WaitingPane {
         self.find.set(filter);
     }
 
+    fn reveal(&mut self, subject: &Subject, cx: &Cx<'_>) -> bool {
+        let Some(pod) = subject.pod() else { return false };
+        let entries = self.entries(&cx.view.scheduler);
+        self.sync(&entries);
+        self.cursor.select_key(pod, |index| key_at(&entries, index))
+    }
+
     fn selected(&self, _cx: &Cx<'_>) -> Option<Subject> {
         self.cursor.key().cloned().map(Subject::Pod)
     }

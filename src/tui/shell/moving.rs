@@ -50,16 +50,14 @@ impl Shell {
     /// Does an action of that kind; nothing where it is none.
     pub(super) fn perform_moving(&mut self, action: Action) -> Vec<Effect> {
         match action {
-            Action::JumpBack => {
-                if !self.jump(false) {
-                    self.notify(NoticeLevel::Info, "There is nothing to go back to.".to_owned());
-                }
-            }
-            Action::JumpForward => {
-                if !self.jump(true) {
-                    self.notify(NoticeLevel::Info, "There is nothing to go forward to.".to_owned());
-                }
-            }
+            Action::JumpBack => match self.jump(false) {
+                Some(effects) => return effects,
+                None => self.notify(NoticeLevel::Info, "There is nothing to go back to.".to_owned()),
+            },
+            Action::JumpForward => match self.jump(true) {
+                Some(effects) => return effects,
+                None => self.notify(NoticeLevel::Info, "There is nothing to go forward to.".to_owned()),
+            },
             Action::OpenFinder => {
                 let pane_contexts = self.pane_contexts();
                 let finder = Finder::new(&self.overlay_cx(&pane_contexts));
@@ -90,7 +88,7 @@ impl Shell {
             // What goes on until something happens may go on for long.
             return vec![Effect::Session(SessionCommand::Pause)];
         } else if self.focused() == PaneId::Details {
-            self.jump(false);
+            return self.jump(false).unwrap_or_default();
         }
         Vec::new()
     }
@@ -116,7 +114,7 @@ impl Shell {
 
     /// Selects a thing in the pane that has a row for it, and shows all about it.
     pub(super) fn go_to(&mut self, subject: Subject) -> Vec<Effect> {
-        for id in [PaneId::Queues, PaneId::Waiting, PaneId::Nodes] {
+        for id in [PaneId::Queues, PaneId::Waiting, PaneId::Nodes, PaneId::Matrix, PaneId::Cycle] {
             self.reveal(id, &subject);
         }
         self.open_details(subject)
@@ -146,8 +144,8 @@ impl Shell {
         }
     }
 
-    /// Goes to where one was, or forward again. False if there is nothing.
-    fn jump(&mut self, is_forward: bool) -> bool {
+    /// Goes to where one was, or forward again, and asks again for what is shown there. Nothing if there is nothing.
+    fn jump(&mut self, is_forward: bool) -> Option<Vec<Effect>> {
         let here = self.spot();
         let all = PaneId::of(self.world.view.live.is_some());
         let jumps = &mut self.focus.jumps;
@@ -157,18 +155,20 @@ impl Shell {
             (&mut jumps.back, &mut jumps.ahead)
         };
         // A fork has no panes about the cluster, which its live session has.
-        let Some(at) = from.iter().rposition(|spot| *spot != here && all.contains(&spot.pane)) else {
-            return false;
-        };
+        let at = from.iter().rposition(|spot| *spot != here && all.contains(&spot.pane))?;
         let spot = from.split_off(at).swap_remove(0);
         to.push(here);
         self.focus_on(spot.pane);
+        let mut question = None;
         if let Some(subject) = spot.selected {
             self.reveal(spot.pane, &subject);
+            question = subject.inspect().filter(|_| spot.pane == PaneId::Details);
             self.selected = Some(subject);
         }
         self.follow_selection();
-        true
+        Some(
+            question.map(|question| Effect::Session(SessionCommand::Inspect(question))).into_iter().collect(),
+        )
     }
 
     /// Opens the command line with something typed.

@@ -78,6 +78,7 @@ fn preempted(rules: &str, node_cache_capable: bool) -> PlayedAnswer {
     let victims = |names: &[&str], violations| Victims {
         pods: names.iter().map(|name| Arc::new(PodInfo::new(Arc::new(pod_object(name, name))))).collect(),
         num_pdb_violations: violations,
+        tried: Vec::new(),
     };
     let candidates =
         BTreeMap::from([("n2".into(), victims(&["db"], 0)), ("n1".into(), victims(&["web", "db"], 2))]);

@@ -258,7 +258,8 @@ fn scale_requests(options: &GenerateOptions, nodes: &[Node], cluster: &mut Clust
             asked = (asked.0 + of.cpu, asked.1 + of.memory);
         }
         let wanted = |there: u64| there * u64::from(options.utilization) / 1_000;
-        let (cpu_wanted, memory_wanted) = (wanted(cpu_there), wanted(memory_there));
+        // Less of the memory, so that one of the two is what binds.
+        let (cpu_wanted, memory_wanted) = (wanted(cpu_there), wanted(memory_there) * 4 / 5);
         for of in cluster.workloads.iter_mut().filter(|of| of.pool == pool) {
             let cpu = of.cpu * cpu_wanted / asked.0.max(1);
             let memory = of.memory * memory_wanted / asked.1.max(1);

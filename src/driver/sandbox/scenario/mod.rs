@@ -24,6 +24,7 @@ use crate::api::{Duration, NamespacedName, Object, Rng, Str, Time, Uid};
 
 use super::api::WatchEvent;
 use super::simulator::Simulator;
+use crate::driver::session::Edit;
 use arrivals::{Arrivals, Came};
 use plan::{Deed, Expectation, Plan};
 
@@ -264,9 +265,7 @@ impl Simulator {
         };
         let mut keys = Vec::new();
         let outcome = match came {
-            Came::Manifest(text) => {
-                self.change(|api, now| api.apply_text(name, &text, now)).map_err(|error| error.to_string())
-            }
+            Came::Manifest(text) => self.edit(&Edit::Apply { source: name.to_string(), text }),
             Came::Objects(objects) => {
                 let mut outcome = Ok(String::new());
                 for object in objects {

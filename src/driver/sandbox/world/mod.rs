@@ -40,7 +40,7 @@ pub use workloads::{WorkloadRow, WorkloadState};
 
 use super::api::{SandboxApi, WatchEvent};
 use super::controllers::{Deed, Journal, Said};
-use crate::api::objects::{Node, Pod};
+use crate::api::objects::{Node, OwnerReference, Pod};
 use crate::api::workloads::{Living, WorkloadKind};
 use crate::api::{Duration, Kind, NamespacedName, Object, Rng, Str, Time};
 use crate::scheduler::Scheduler;
@@ -436,6 +436,11 @@ impl World {
     /// Whether a node is down.
     pub fn is_down(&self, node: &Node) -> bool {
         self.kubelets.is_down(node.name())
+    }
+
+    /// Whether the workload that owns a pod runs here, and would make it again.
+    pub fn runs(&self, owner: &OwnerReference) -> bool {
+        self.settings.has(Part::Workloads) && self.workloads.owner_of(owner).is_some()
     }
 
     /// The workload of that kind and name; without a namespace the only one in any.

@@ -1,5 +1,6 @@
 //! The page about what the scheduler holds inside.
 
+use super::object::points;
 use super::page::Page;
 use super::reading::{answer, how_old};
 use crate::api::Duration;
@@ -8,7 +9,7 @@ use crate::driver::inspect::{Found, Inspect};
 use crate::driver::latency::{Histogram, SAMPLE_EVERY, SAMPLED_AT_FIRST};
 use crate::explain;
 use crate::scheduler::internals::{Differences, Internals};
-use crate::tui::panes::Cx;
+use crate::tui::panes::{Cx, Subject};
 use crate::tui::theme::Role;
 
 /// How many things are listed of each kind.
@@ -27,16 +28,8 @@ pub(super) fn internals(page: &mut Page, cx: &Cx<'_>) {
     cycle_state(page, cx);
     for profile in &inside.profiles {
         page.heading(format!("profile {}", profile.name));
-        for (point, plugins) in &profile.points {
-            let plugins: Vec<String> = plugins
-                .iter()
-                .map(|(plugin, weight)| match weight {
-                    Some(weight) => format!("{plugin} {}{weight}", cx.glyphs.times),
-                    None => (*plugin).to_owned(),
-                })
-                .collect();
-            page.item(*point, if plugins.is_empty() { String::from("none") } else { plugins.join(", ") });
-        }
+        page.name(profile.name.to_string(), Subject::Profile(profile.name.clone()));
+        points(page, profile, cx);
     }
     speed(page, cx);
 }
@@ -168,7 +161,7 @@ fn speed(page: &mut Page, cx: &Cx<'_>) {
         page.item("attempts", "none yet");
     }
     let Some(latency) = &cx.view.known.latency else {
-        page.item("latency", NOT_MEASURED);
+        page.item("latency", not_measured(cx));
         return;
     };
     if let Some(rate) = latency.attempts_per_second {
@@ -194,7 +187,14 @@ fn speed(page: &mut Page, cx: &Cx<'_>) {
 }
 
 /// What there is to say where no clock runs beside the scheduler.
-pub(super) const NOT_MEASURED: &str = "not measured: no clock runs beside a recording that is played";
+pub(super) fn not_measured(cx: &Cx<'_>) -> &'static str {
+    if cx.view.live.is_some() {
+        "not measured for this screen: this scheduler serves, and /metrics has its latencies \
+         (scheduler_plugin_execution_duration_seconds and its sisters)"
+    } else {
+        "not measured: no clock runs beside a recording that is played"
+    }
+}
 
 /// How often, how long on average and at most.
 pub(super) fn took(histogram: &Histogram) -> String {

@@ -5,7 +5,7 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::api::{NamespacedName, Str};
+use crate::api::{Kind, NamespacedName, Str};
 use crate::explain::glossary::{first_phase, is_plugin};
 use crate::scheduler::trace::CycleTrace;
 use crate::scheduler::view::View;
@@ -27,14 +27,25 @@ pub(super) struct Link {
 }
 
 /// The names in lines of a page; the subject that the page is about is none.
-pub(super) fn links(lines: &[Line<'_>], about: &Subject, cx: &Cx<'_>) -> Vec<Link> {
+pub(super) fn links(
+    lines: &[Line<'_>],
+    about: &Subject,
+    names: &[(String, Subject)],
+    cx: &Cx<'_>,
+) -> Vec<Link> {
     let view = &cx.view.scheduler;
     let mut links = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let text = text_of(line);
         let mut before = "";
+        let mut kind = None;
         for (start, word) in words(&text) {
-            if let Some(to) = target(word, before, view).filter(|to| to != about) {
+            // `claims default/a, default/b`: what the first is the others are, too.
+            kind = kind_said(before).or(kind.filter(|_| is_key(word)));
+            let named = || names.iter().find(|(name, _)| name == word).map(|(_, to)| to.clone());
+            let said = || kind.and_then(|kind| object(kind, word, view));
+            let to = named().or_else(said).or_else(|| target(word, before, view));
+            if let Some(to) = to.filter(|to| to != about) {
                 links.push(Link { to, line: at, range: (start, start + word.len()) });
             }
             before = word;
@@ -78,6 +89,51 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
         Some((start, word))
     })
     .filter(|(_, word)| !word.is_empty())
+}
+
+/// The kind that a word says of the name behind it.
+fn kind_said(word: &str) -> Option<Kind> {
+    Some(match word {
+        "claim" | "Claim" | "claims" | "Claims" | "persistentvolumeclaim" | "PersistentVolumeClaim" => {
+            Kind::PersistentVolumeClaim
+        }
+        "resourceclaim" | "ResourceClaim" | "resourceclaims" => Kind::ResourceClaim,
+        "volume" | "volumes" | "PersistentVolume" | "persistentvolume" => Kind::PersistentVolume,
+        "budget" | "budgets" | "PDB" | "PodDisruptionBudget" => Kind::PodDisruptionBudget,
+        "group" | "PodGroup" | "podgroup" => Kind::PodGroup,
+        "slice" | "slices" | "ResourceSlice" => Kind::ResourceSlice,
+        "CSINode" => Kind::CSINode,
+        "StorageClass" | "storageclass" => Kind::StorageClass,
+        "DeviceClass" | "deviceclass" => Kind::DeviceClass,
+        _ => return None,
+    })
+}
+
+/// Whether a word has the form `NAMESPACE/NAME`.
+fn is_key(word: &str) -> bool {
+    word.split_once('/').is_some_and(|(namespace, name)| is_pod(namespace, name))
+}
+
+/// The object of a kind that was said.
+fn object(kind: Kind, word: &str, view: &View) -> Option<Subject> {
+    if kind.is_namespaced() {
+        let (namespace, name) = word.split_once('/').filter(|_| is_key(word))?;
+        let key = NamespacedName::new(namespace, name);
+        let is_device_claim = || {
+            view.device_claims
+                .iter()
+                .any(|claim| claim.metadata.namespace == key.namespace && claim.metadata.name == key.name)
+        };
+        let kind = match kind {
+            Kind::PersistentVolumeClaim if is_device_claim() => Kind::ResourceClaim,
+            kind => kind,
+        };
+        return Some(Subject::Object(kind, key));
+    }
+    // What follows such a word need be no name: `volume limits`, `the slice is`.
+    let is_name =
+        is_pod("x", word) && word.contains(['-', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+    is_name.then(|| Subject::Object(kind, NamespacedName::cluster(word)))
 }
 
 fn target(word: &str, before: &str, view: &View) -> Option<Subject> {

@@ -7,6 +7,7 @@ mod devices;
 mod internals;
 mod links;
 mod now;
+mod object;
 mod objects;
 mod page;
 mod pod;
@@ -26,6 +27,7 @@ use super::find::Find;
 use super::{CellKind, Cx, Outcome, Pane, PaneId, Request, Subject};
 use crate::driver::inspect::Inspected;
 use crate::driver::session::NoticeLevel;
+use crate::explain;
 use crate::scheduler::view::View;
 use crate::tui::action::{Action, Context};
 use crate::tui::theme::Role;
@@ -252,7 +254,10 @@ impl Pane for DetailsPane {
         }
         let made;
         let page = match (self.mode, &subject) {
-            (Mode::Page | Mode::Rules, Subject::Reading(..) | Subject::Internals) => {
+            (
+                Mode::Page | Mode::Rules,
+                Subject::Reading(..) | Subject::Internals | Subject::Object(..) | Subject::Profile(_),
+            ) => {
                 self.keep(&subject, cx);
                 match &self.kept {
                     Some(kept) => &kept.page,
@@ -270,8 +275,11 @@ impl Pane for DetailsPane {
         };
         let lines = page.lines(width, &self.find, cx);
         self.n_lines = lines.len();
-        self.links =
-            if cx.focused && self.mode != Mode::Yaml { links(&lines, &subject, cx) } else { Vec::new() };
+        self.links = if cx.focused && self.mode != Mode::Yaml {
+            links(&lines, &subject, page.names(), cx)
+        } else {
+            Vec::new()
+        };
         self.link = self.link.filter(|at| *at < self.links.len());
         self.offset = self.offset.min(self.last_offset());
         if lines.is_empty() {
@@ -314,7 +322,9 @@ fn full_reading(subject: &Subject, cx: &Cx<'_>) -> Option<Subject> {
         Subject::Node(node) | Subject::Cell { node, .. } => {
             Some(Subject::Reading(tried()?, Some(node.clone())))
         }
-        Subject::Reading(..) | Subject::Internals => Some(subject.clone()),
+        Subject::Reading(..) | Subject::Internals | Subject::Object(..) | Subject::Profile(_) => {
+            Some(subject.clone())
+        }
         Subject::Plugin { .. } | Subject::Phase(_) | Subject::Attempt(_) | Subject::Event(_) => None,
     }
 }
@@ -337,6 +347,8 @@ fn subject_title(subject: &Subject, cx: &Cx<'_>) -> String {
         Subject::Reading(pod, None) => format!("why {pod}"),
         Subject::Reading(pod, Some(node)) => format!("why {pod} {} {node}", cx.glyphs.times),
         Subject::Internals => String::from("internals"),
+        Subject::Object(kind, key) => format!("{} {key}", explain::kind_word(*kind)),
+        Subject::Profile(name) => format!("profile {name}"),
     }
 }
 
@@ -355,6 +367,8 @@ fn page_of(subject: &Subject, cx: &Cx<'_>) -> Page {
         Subject::Attempt(number) => attempt::past(&mut page, *number, cx),
         Subject::Reading(pod, node) => reading::reading(&mut page, pod, node.as_ref(), cx),
         Subject::Internals => internals::internals(&mut page, cx),
+        Subject::Object(kind, key) => object::object(&mut page, *kind, key, cx),
+        Subject::Profile(name) => object::profile(&mut page, name, cx),
     }
     page
 }

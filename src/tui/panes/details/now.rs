@@ -141,7 +141,7 @@ pub(super) fn plugin(page: &mut Page, plugin: &str, cx: &Cx<'_>) {
     }
     page.heading("its time");
     let Some(latency) = &cx.view.known.latency else {
-        page.text(format!("{}.", internals::NOT_MEASURED), Role::Muted);
+        page.text(format!("{}.", internals::not_measured(cx)), Role::Muted);
         return;
     };
     let mut is_empty = true;

@@ -5,8 +5,10 @@ use serde::Serialize;
 use super::attempt;
 use super::now;
 use super::page::Page;
-use crate::api::Duration;
+use super::reading::answer;
 use crate::api::time::human_duration;
+use crate::api::{Duration, Kind, NamespacedName};
+use crate::driver::inspect::{Found, Inspect};
 use crate::driver::live::NOT_KEPT;
 use crate::explain;
 use crate::framework::{NodeInfo, PodInfo};
@@ -108,6 +110,13 @@ pub(super) fn event(page: &mut Page, event: &ObjectEvent, cx: &Cx<'_>) {
 pub(super) fn yaml(subject: &Subject, cx: &Cx<'_>) -> Page {
     let view = &cx.view.scheduler;
     let mut page = Page::default();
+    if let Subject::Object(kind, key) = subject {
+        match object_of(*kind, key, cx) {
+            Some(text) => page.code(&text),
+            None => page.text("The object is not there (any more).", Role::Muted),
+        }
+        return page;
+    }
     let pod = subject.pod().and_then(|key| explain::place_of(view, key));
     let node = subject.node().and_then(|name| find_node(view, name)).and_then(NodeInfo::node);
     let written = match (pod, node) {
@@ -125,6 +134,20 @@ pub(super) fn yaml(subject: &Subject, cx: &Cx<'_>) -> Page {
         None => page.text("Only pods and nodes that are there can be shown as YAML.", Role::Muted),
     }
     page
+}
+
+/// An object of another kind as YAML, if it is the one that was asked for last.
+fn object_of(kind: Kind, key: &NamespacedName, cx: &Cx<'_>) -> Option<String> {
+    let inspected = answer(&Inspect::Object(kind, key.clone()), cx)?;
+    let Found::Object(store) = &inspected.found else { return None };
+    let object = store.get(kind, key)?;
+    let mut fields = Vec::new();
+    let mut writer = serde_json::Serializer::new(&mut fields);
+    object.serialize_fields(&mut writer).ok()?;
+    let value: serde_json::Value = serde_json::from_slice(&fields).ok()?;
+    let text = serde_saphyr::to_string(&value).ok()?;
+    let version = kind.api_version();
+    Some(format!("# the fields that the scheduler reads\napiVersion: {version}\nkind: {kind}\n{text}"))
 }
 
 fn write(object: &impl Serialize, kind: &str, remarks: &[&str]) -> Result<String, String> {

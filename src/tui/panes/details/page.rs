@@ -5,8 +5,8 @@ use ratatui::text::{Line, Span};
 
 use crate::explain::ResourceUse;
 use crate::explain::amount;
-use crate::tui::panes::Cx;
 use crate::tui::panes::find::Find;
+use crate::tui::panes::{Cx, Subject};
 use crate::tui::theme::Role;
 use crate::tui::widgets::{bar, text};
 
@@ -43,9 +43,24 @@ enum Block {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Page {
     blocks: Vec<Block>,
+    /// Words of the page that can be gone to and do not show by their form what they are.
+    names: Vec<(String, Subject)>,
 }
 
 impl Page {
+    /// Lets a word of the page be gone to.
+    pub(super) fn name(&mut self, word: impl Into<String>, to: Subject) {
+        let word = word.into();
+        if !word.is_empty() {
+            self.names.push((word, to));
+        }
+    }
+
+    /// The words that can be gone to.
+    pub(super) fn names(&self) -> &[(String, Subject)] {
+        &self.names
+    }
+
     /// The title: parts with their roles.
     pub(super) fn title(&mut self, parts: Vec<(String, Role)>) {
         self.blocks.push(Block::Line(parts));

@@ -1,5 +1,6 @@
 //! The page about a pod: what would move it, what became of the events since its last attempt, and its attempts.
 
+use super::object;
 use super::page::Page;
 use super::reading::open_key;
 use crate::api::objects::Pod;
@@ -101,7 +102,7 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
         page.item("in the queue", human_duration(view.now.saturating_since(row.since)));
         page.item("nominated to", row.nominated_node.as_deref().unwrap_or_default());
     }
-    page.item("scheduler", pod.spec.scheduler_name.to_string());
+    object::named_by(page, pod, cx);
     page.item("created", pod.metadata.creation_timestamp.map(Time::to_rfc3339).unwrap_or_default());
     if let Some(owner) = pod.metadata.controller() {
         page.item("owner", format!("{} {}", owner.kind, owner.name));

@@ -1,37 +1,31 @@
 //! What preemption looked at: candidates, their victims one by one, and the rule that chose.
 
 use super::page::Page;
-use crate::explain;
+use crate::explain::{self, RuleStanding};
 use crate::framework::preemption::{Candidate, Criterion, PreemptionEvidence};
 use crate::tui::panes::{Cx, names};
 use crate::tui::theme::Role;
 
 /// How many candidates are listed with their victims.
 const N_CANDIDATES: usize = 20;
+/// How many pods of a candidate are listed.
+const N_TRIED: usize = 30;
 /// How many nodes are listed that are no candidates.
 const N_REJECTED: usize = 40;
-
-/// The rules by which candidates are told apart, in their order.
-const CRITERIA: [Criterion; 5] = [
-    Criterion::MinPdbViolations,
-    Criterion::MinHighestPriority,
-    Criterion::MinSumPriorities,
-    Criterion::MinNumVictims,
-    Criterion::LatestStartTime,
-];
 
 pub(super) fn preemption(page: &mut Page, evidence: &PreemptionEvidence, cx: &Cx<'_>) {
     page.text(explain::preemption(evidence), Role::Text);
     if let Some(criterion) = evidence.criterion {
         page.heading("the rule that decided");
-        for rule in CRITERIA {
-            let (sign, role) = match rule.cmp(&criterion) {
-                std::cmp::Ordering::Less => ("equal", Role::Muted),
-                std::cmp::Ordering::Equal => ("decided", Role::Winner),
-                std::cmp::Ordering::Greater => ("not asked", Role::Muted),
+        for rule in explain::rule_stories(evidence) {
+            let (sign, role) = match rule.standing {
+                RuleStanding::LeftSeveral => ("left several", Role::Text),
+                RuleStanding::Decided => ("decided", Role::Winner),
+                RuleStanding::NotAsked => ("not asked", Role::Muted),
             };
-            let sign = if criterion == Criterion::OnlyCandidate { "not asked" } else { sign };
-            page.item_in(sign, rule.as_str(), role);
+            let name = rule.criterion.as_str();
+            let text = if rule.text.is_empty() { name.to_owned() } else { format!("{name}: {}", rule.text) };
+            page.item_in(sign, text, role);
         }
         if matches!(criterion, Criterion::OnlyCandidate | Criterion::Random) {
             page.item_in("decided", criterion.as_str(), Role::Winner);
@@ -74,17 +68,16 @@ fn of_candidate(page: &mut Page, candidate: &Candidate, is_chosen: bool, cx: &Cx
         ),
         Role::Number,
     );
-    // The plugin spares those first whose eviction would violate a budget, then the most important ones.
-    for victim in &candidate.victims.pods {
-        let pod = &victim.pod;
-        let budgets = explain::budgets_of(&cx.view.scheduler.pdbs, pod);
-        let budgets: Vec<String> =
-            budgets.iter().map(|(name, allowed)| format!("{name} allows {allowed} more now")).collect();
-        let budgets =
-            if budgets.is_empty() { String::new() } else { format!(", PDB {}", budgets.join(", ")) };
-        page.note(
-            format!("{} could not be spared: prio {}{budgets}", pod.key(), names::priority(pod.priority())),
-            Role::Muted,
-        );
+    if candidate.victims.tried.is_empty() {
+        return page
+            .note("An extender has named the victims: how it came to them is not known here.", Role::Muted);
+    }
+    // Those come first whose eviction would violate a budget, then the most important ones.
+    let lines = explain::reprieves(candidate, &cx.view.scheduler.pdbs);
+    for line in lines.iter().take(N_TRIED) {
+        page.note(line.text.clone(), if line.stays { Role::Muted } else { Role::Text });
+    }
+    if lines.len() > N_TRIED {
+        page.note(format!("{} more", lines.len() - N_TRIED), Role::Muted);
     }
 }

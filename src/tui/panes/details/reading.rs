@@ -82,7 +82,7 @@ pub(super) fn reading(page: &mut Page, pod: &NamespacedName, node: Option<&Str>,
             }
         }
         Some(Found::Nothing(why)) => page.text(why.clone(), Role::Muted),
-        Some(Found::Internals(_)) | None => {}
+        Some(Found::Internals(_) | Found::Object(_)) | None => {}
     }
 }
 
@@ -133,6 +133,10 @@ fn all_nodes(page: &mut Page, reading: &PodReading, cx: &Cx<'_>) {
     }
     page.heading("what the search would come to");
     page.text(explain::verdict_so_far(&reading.trace), Role::Text);
+    for reason in explain::report::reasons(&reading.trace) {
+        let what = format!("{} {} {} ({})", reason.plugin, cx.glyphs.dot, reason.reason, reason.code);
+        page.count(reason.nodes, reading.nodes.len(), what, Role::Text);
+    }
     page.text("An attempt asks no plugin behind the first that refuses; here all were asked.", Role::Muted);
 }
 

@@ -224,7 +224,11 @@ impl Drawer<'_> {
         selected_column: Option<usize>,
     ) {
         if geometry.first_row >= area.y + 2 {
-            let line = self.summary();
+            let mut line = self.summary();
+            if let Some(verdict) = cursor.index().and_then(|row| self.cut_verdict(row, geometry)) {
+                line.push_span(Span::styled(format!(" {} ", self.cx.glyphs.dot), self.style(Role::Muted)));
+                line.push_span(text::span(verdict, self.style(Role::Text)));
+            }
             text::put_line(buf, area.x + 1, area.y, area.width.saturating_sub(2), &line, self.cx.glyphs);
         }
         self.render_header(area, buf, geometry, selected_column);
@@ -246,6 +250,17 @@ impl Drawer<'_> {
             }
         }
         frame::scrollbar(body, buf, cursor.offset(), self.model.rows.len(), self.cx);
+    }
+
+    /// The verdict of a row with its node, where it does not fit behind the row.
+    fn cut_verdict(&self, row: usize, geometry: &Geometry) -> Option<String> {
+        let (MatrixRow::Node(index) | MatrixRow::Class { index, .. }) = *self.model.rows.get(row)?;
+        let filter = self.trace.filter.as_ref().filter(|_| self.look.kind == CellKind::Filter)?;
+        let verdict = verdict_text(filter.verdicts.get(index)?);
+        // Two columns are for its sign.
+        let room = geometry.tail.map_or(0, |(_, width)| usize::from(width).saturating_sub(2));
+        let node = node_name(self.trace, self.look.kind, index);
+        (text::width(&verdict) > room).then(|| format!("{node}: {verdict}"))
     }
 
     /// The selected cell stands out from its row.

@@ -261,10 +261,9 @@ impl MatrixPane {
         }
     }
 
-    fn select_key(&mut self, key: &RowKey) {
-        if let Some(cache) = &self.cache {
-            self.cursor.select_key(key, |index| cache.key(index));
-        }
+    fn select_key(&mut self, key: &RowKey) -> bool {
+        let Some(cache) = &self.cache else { return false };
+        self.cursor.select_key(key, |index| cache.key(index))
     }
 
     fn is_open_class(&self) -> Option<bool> {
@@ -441,6 +440,45 @@ impl Pane for MatrixPane {
 
     fn set_filter(&mut self, filter: Option<&str>) {
         self.query = Query::parse(filter.unwrap_or_default());
+    }
+
+    fn reveal(&mut self, subject: &Subject, cx: &Cx<'_>) -> bool {
+        let Some(node) = subject.node() else { return false };
+        let Some(trace) = cx.view.scheduler.cycle.clone() else { return false };
+        if let Subject::Cell { plugin, kind, .. } = subject {
+            let is_made = match kind {
+                CellKind::Filter => trace.filter.is_some(),
+                CellKind::Score => trace.score.is_some(),
+            };
+            if is_made {
+                self.chosen = Some((trace.number, *kind));
+                self.column = Some(plugin.clone());
+            }
+        }
+        self.sync(cx);
+        let key = RowKey::Node(node.clone());
+        if self.select_key(&key) {
+            return true;
+        }
+        // It may be folded away with others that fared the same.
+        let class = self.cache.as_ref().and_then(|cache| {
+            let at = match cache.look.kind {
+                CellKind::Filter => trace.snapshot.position(node)?,
+                CellKind::Score => trace.score.as_ref()?.nodes.iter().position(|name| name == node)?,
+            };
+            let classes = cache.facts.classes(&trace, cache.look.kind);
+            classes.can_fold(at).then(|| classes.name_of(at, &trace, cache.look.kind))
+        });
+        let Some(class) = class.filter(|class| !self.turned.contains(class)) else { return false };
+        self.turned.insert(class.clone());
+        self.sync(cx);
+        let is_there = self.select_key(&key);
+        if !is_there {
+            // The filter leaves it out.
+            self.turned.remove(&class);
+            self.sync(cx);
+        }
+        is_there
     }
 
     fn selected(&self, _cx: &Cx<'_>) -> Option<Subject> {

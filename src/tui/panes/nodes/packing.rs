@@ -153,7 +153,10 @@ fn head(packing: &Packing, area: Rect, cx: &Cx<'_>) -> Vec<Line<'static>> {
             } else {
                 String::new()
             };
-            format!("{}{whose}: {} on {} nodes{split}", room.size, room.n, room.n_nodes)
+            {
+                let nodes = explain::counted(room.n_nodes, "node");
+                format!("{}{whose}: {} on {nodes}{split}", room.size, room.n)
+            }
         })
         .collect();
     if !rooms.is_empty() {

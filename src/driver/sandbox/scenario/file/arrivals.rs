@@ -199,7 +199,17 @@ fn template(table: &Table<'_>, is_recorded: bool, elsewhere: Elsewhere<'_>) -> O
     // Whether it can be read is known before anything comes.
     let first = text.replace("${n}", "1").replace("${i}", "0");
     match load(&[Source { name: field.path.clone(), text: first }]) {
-        Ok(loaded) if loaded.objects.is_empty() => {
+        Ok(loaded) if loaded.living_errors.total > 0 => {
+            field.wrong(loaded.living_errors.to_string());
+            None
+        }
+        Ok(loaded) if !loaded.living.is_empty() && !text.contains("${n}") => {
+            field.wrong(
+                "there is a workload in it: write ${n} into its name, so that each has one of its own",
+            );
+            None
+        }
+        Ok(loaded) if loaded.objects.is_empty() && loaded.living.is_empty() => {
             field.wrong("there is no object in it that is read");
             None
         }

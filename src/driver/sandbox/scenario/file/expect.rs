@@ -24,14 +24,12 @@ fn of_pod(table: &Table<'_>, pod: &Field<'_>) -> Option<Expect> {
     let name = Str::from(pod.text()?);
     let text = |key| table.get(key).and_then(|field| field.text()).map(Str::from);
     let mut is = Vec::new();
-    if let Some(field) = table.get("on") {
-        is.push(match field.node.value {
-            Value::Bool(true) => PodIs::On(None),
-            _ => PodIs::On(Some(field.text()?.into())),
-        });
+    if table.get("placed").and_then(|field| field.flag()) == Some(true) {
+        is.push(PodIs::On(None));
     }
+    is.extend(text("node").map(|node| PodIs::On(Some(node))));
     is.extend(text("zone").map(PodIs::InZone));
-    if let Some(field) = table.get("onLabel") {
+    if let Some(field) = table.get("nodeLabel") {
         match pair(&field.text()?) {
             Some((label, value)) => is.push(PodIs::OnLabel(label, value)),
             None => field.wrong("a label such as tier=web is expected"),
@@ -49,8 +47,9 @@ fn of_pod(table: &Table<'_>, pod: &Field<'_>) -> Option<Expect> {
     match (is.len(), is.pop()) {
         (1, Some(is)) => Some(Expect::Pod { pod: name, is }),
         _ => {
-            table
-                .wrong("say one of on: NODE (or true), zone, onLabel, pending: REASON (or true), gone: true");
+            table.wrong(
+                "say one of placed: true, node, zone, nodeLabel, pending: REASON (or true), gone: true",
+            );
             None
         }
     }

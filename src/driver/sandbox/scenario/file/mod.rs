@@ -17,6 +17,7 @@ use crate::api::manifest::Source;
 use crate::driver::sandbox::generate::{self, GenerateOptions};
 use crate::driver::sandbox::sample;
 use crate::driver::sandbox::words::ReadFile;
+use crate::driver::sandbox::world::WorldSettings;
 use tree::{Field, Text};
 
 pub use tree::{ScenarioError, ScenarioErrors};
@@ -47,8 +48,8 @@ pub struct ScenarioFile {
     pub feature_gates: String,
     /// Where the random numbers of the scheduler start.
     pub seed: u64,
-    /// Settings of the parts of the sandbox that act by themselves, as they stand there.
-    pub world: Option<serde_json::Value>,
+    /// How the cluster lives, if it does.
+    pub world: Option<WorldSettings>,
     /// What happens.
     pub plan: Arc<Plan>,
 }
@@ -96,7 +97,7 @@ fn read_root(root: &Field<'_>, name: &str, elsewhere: Elsewhere<'_>) -> Option<S
             Vec::new()
         }
     };
-    let world = table.get("world").map(|field| field.node.to_json());
+    let world = table.get("world").and_then(|field| world(&field));
     let steps = table.get("steps").map(|field| steps::read(&field, elsewhere)).unwrap_or_default();
     let end_of_steps = steps.last().map_or(Duration::ZERO, |step| step.at);
     let arrivals =
@@ -173,6 +174,32 @@ fn manifest(field: &Field<'_>) -> Option<Source> {
     }
     let name = format!("{}:{}", field.of.file, field.line());
     Some(Source { name, text: parts.join("\n---\n") })
+}
+
+/// `all`, or names of parts as on the command line; or a mapping with `parts` and how long things take.
+fn world(field: &Field<'_>) -> Option<WorldSettings> {
+    let parts = |field: &Field<'_>, settings: WorldSettings| {
+        let text = field.text()?;
+        settings.with_parts(&text).map_err(|error| field.wrong(error)).ok()
+    };
+    if field.is_text() {
+        return parts(field, WorldSettings::default());
+    }
+    let table = field.table()?;
+    let mut settings = WorldSettings::default();
+    if let Some(field) = table.get("parts") {
+        settings = parts(&field, settings)?;
+    }
+    let duration = |key, known: Duration| table.get(key).and_then(|it| it.duration()).unwrap_or(known);
+    settings.start_time = duration("startTime", settings.start_time);
+    settings.stop_time = duration("stopTime", settings.stop_time);
+    settings.job_time = duration("jobTime", settings.job_time);
+    settings.node_monitor_grace = duration("nodeMonitorGrace", settings.node_monitor_grace);
+    if let Some(bytes) = table.get("pullBytesPerSecond").and_then(|field| field.number()) {
+        settings.pull_bytes_per_second = bytes.max(1);
+    }
+    table.finish();
+    Some(settings)
 }
 
 fn generate_options(field: &Field<'_>, seed: u64) -> Option<GenerateOptions> {
