@@ -360,7 +360,10 @@ fn page_of(subject: &Subject, cx: &Cx<'_>) -> Page {
     let mut page = Page::default();
     match subject {
         Subject::Pod(key) => pod::pod(&mut page, key, cx),
-        Subject::Node(name) => objects::node(&mut page, name, cx),
+        Subject::Node(name) => {
+            objects::node(&mut page, name, cx);
+            pod::lived(&mut page, "Node", &crate::api::NamespacedName::cluster(name.clone()), cx);
+        }
         Subject::Event(event) => objects::event(&mut page, event, cx),
         Subject::Cell { node, plugin, kind } => attempt::cell(&mut page, node, plugin, *kind, cx),
         Subject::Plugin { plugin, phase } => attempt::plugin(&mut page, plugin, *phase, cx),

@@ -57,6 +57,11 @@ impl JobState {
         }
     }
 
+    /// When it began.
+    pub(super) const fn started(&self) -> Option<Time> {
+        self.started
+    }
+
     /// A pod has ended by itself.
     pub(super) fn pod_has_ended(&mut self, ended: &Ended, now: Time) {
         if self.finished.is_some() || !self.counted.insert(ended.pod.uid().clone()) {
@@ -74,11 +79,6 @@ impl JobState {
         } else {
             self.fail(now);
         }
-    }
-
-    /// When it has begun.
-    pub(in super::super) const fn started(&self) -> Option<Time> {
-        self.started
     }
 
     fn fail(&mut self, now: Time) {
