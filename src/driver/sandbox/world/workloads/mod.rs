@@ -1,8 +1,8 @@
 //! The controllers of workloads, one file per kind, and what they share.
 //!
 //! - [`deployments`], [`replica_sets`], [`stateful_sets`], [`daemon_sets`], [`jobs`], [`cron_jobs`]
-//! - [`cron`]: schedules
-//! - [`templates`]: pods from templates, and the names that they get
+//! - [`cron`] reads schedules
+//! - [`templates`] makes pods from templates, and the names that they get
 //!
 //! A controller looks at one workload and brings the cluster one step nearer to what is wanted; what changes calls for
 //! the next look. Pods that are there already are taken over with the revision that their labels name.
