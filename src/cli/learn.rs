@@ -203,9 +203,11 @@ fn check_all(lessons: &[Lesson], program: &Main) -> anyhow::Result<u8> {
         return Ok(exit::DIFFERENT);
     }
     let n_lessons = lessons.len();
-    let s = if n_lessons == 1 { "" } else { "s" };
+    let s = |n: usize| if n == 1 { "" } else { "s" };
     text.push_str(&format!(
-        "{n_lessons} lesson{s}, {n_questions} questions: the engine answers as expected\n"
+        "{n_lessons} lesson{}, {n_questions} question{}: the engine answers as expected\n",
+        s(n_lessons),
+        s(n_questions)
     ));
     print(&text)?;
     Ok(exit::OK)

@@ -117,9 +117,11 @@ pub(super) fn run(args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
             }
         }
     };
+    // What it says leads nowhere any more; what somebody else has put there meanwhile stays.
+    if fs::read_to_string(&file).is_ok_and(|text| text == server.kubeconfig) {
+        let _ = fs::remove_file(&file);
+    }
     drop(server);
-    // What it says leads nowhere any more.
-    let _ = fs::remove_file(&file);
     setup.recorder.map(Recording::finish).transpose()?;
     Ok(code)
 }
@@ -160,20 +162,35 @@ fn state_file() -> Option<PathBuf> {
     Some(folder.join("schedscope/sandbox.kubeconfig"))
 }
 
-/// Writes the file anew, for its owner alone: who reads it can write into the sandbox.
+/// Writes the file anew, for its owner alone: who reads it can write into the sandbox. A file of somebody else stays.
 fn write_kubeconfig(file: &Path, text: &str) -> anyhow::Result<()> {
+    let is_there = file.symlink_metadata().is_ok();
+    if is_there && !fs::read_to_string(file).is_ok_and(|text| is_ours(&text)) {
+        bail!(
+            "--kubeconfig-out: {} is there already and is not from here: name another file",
+            file.display()
+        );
+    }
     let written = || {
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder)?;
         }
-        match fs::remove_file(file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        if is_there {
+            fs::remove_file(file)?;
         }
         let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
         out.write_all(text.as_bytes())
     };
     written().with_context(|| format!("--kubeconfig-out: writing {}", file.display()))
+}
+
+/// Whether a kubeconfig was written by an earlier sandbox.
+fn is_ours(text: &str) -> bool {
+    let config: Option<serde_json::Value> = serde_json::from_str(text).ok();
+    config.is_some_and(|config| {
+        let clusters = config["clusters"].as_array().map_or(&[][..], Vec::as_slice);
+        matches!(clusters, [cluster] if cluster["name"] == "schedscope")
+    })
 }
 
 fn serve_until_signal(server: &Server, file: &Path, mut session: SessionHandle) -> anyhow::Result<u8> {

@@ -266,14 +266,14 @@ impl Course {
             self.tries = Tries::default();
             return Ok(self.step());
         }
-        self.next()
+        self.next_lesson()
     }
 
     /// Opens the lesson after this one.
     ///
     /// # Errors
     /// In one sentence, if there is none, or it cannot be played.
-    pub fn next(&mut self) -> Result<CourseStep, String> {
+    pub fn next_lesson(&mut self) -> Result<CourseStep, String> {
         if !self.has_next() {
             return Err("that was the last lesson".to_owned());
         }
@@ -284,7 +284,7 @@ impl Course {
     ///
     /// # Errors
     /// In one sentence, if there is none, or it cannot be played.
-    pub fn previous(&mut self) -> Result<CourseStep, String> {
+    pub fn previous_lesson(&mut self) -> Result<CourseStep, String> {
         match self.at.checked_sub(1) {
             Some(at) => self.go_to(at),
             None => Err("this is the first lesson".to_owned()),
@@ -344,7 +344,7 @@ impl Course {
             blocks.push(Block::Wrong(typed.clone(), against.clone()));
         }
         if let Some(is_found) = self.tries.told {
-            let lines = feedback::for_it(&question.answer, &played.moment, &played.answer);
+            let lines = feedback::for_it(&question.answer, &played.moment);
             blocks.push(Block::Right(played.answer.to_string(), is_found, lines));
             if !question.because.is_empty() {
                 blocks.push(Block::Because(question.because.clone()));

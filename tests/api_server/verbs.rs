@@ -166,6 +166,14 @@ fn nobody_writes_without_the_token_and_the_file_is_its_owners() {
     assert_eq!(elsewhere.status.code(), Some(2));
     let said = String::from_utf8_lossy(&elsewhere.stderr).into_owned();
     assert!(said.contains("is no loopback address"), "{said}");
+    let other = served.file("other", "clusters: []");
+    let refused = std::process::Command::new(env!("CARGO_BIN_EXE_schedscope"))
+        .args(["sandbox", "--no-console", "--serve-api", "--kubeconfig-out"])
+        .arg(&other)
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(other).unwrap(), "clusters: []", "a file of somebody else stays");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn version() -> Value {
         "major": parts.next().unwrap_or_default(), "minor": parts.next().unwrap_or_default(),
         "gitVersion": format!("{version}+schedscope"), "gitCommit": "", "gitTreeState": "", "buildDate": "",
         "goVersion": "", "compiler": "rustc",
-        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+        "platform": "",
     })
 }
 

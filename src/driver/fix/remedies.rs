@@ -372,12 +372,10 @@ fn spread(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
     };
     let violated: Vec<_> = found.iter().filter(|spread| !spread.is_kept()).collect();
     let constraints = &cx.pod.spec.topology_spread_constraints;
-    let place_of = |topology_key: &str| {
-        let is_it = |constraint: &&_| -> bool {
-            let constraint: &crate::api::objects::TopologySpreadConstraint = constraint;
-            *constraint.topology_key == *topology_key && constraint.when_unsatisfiable == "DoNotSchedule"
-        };
-        constraints.iter().position(|constraint| is_it(&constraint))
+    let place_of = |key: &str| {
+        constraints.iter().position(|constraint| {
+            *constraint.topology_key == *key && constraint.when_unsatisfiable == "DoNotSchedule"
+        })
     };
     let (mut relax, mut raise) = (Vec::new(), Vec::new());
     let (mut keys, mut skews) = (Vec::new(), Vec::new());
@@ -483,7 +481,7 @@ fn is_guarded(objects: &ObjectStore, pod: &Pod) -> bool {
     })
 }
 
-/// `hostname` pins.
+/// Ties the pod to a node by its host name; `None` if the node has no such label.
 pub(super) fn pin_to(pod: &Pod, node: &NodeInfo) -> Option<Change> {
     const HOSTNAME: &str = "kubernetes.io/hostname";
     let name = node.node()?.label(HOSTNAME)?;

@@ -51,8 +51,6 @@ pub(super) struct Managed {
     pub job: JobState,
     /// When a CronJob has made a job last.
     pub last_schedule: Option<Time>,
-    /// The version of its document that was written or read here last.
-    pub published: Option<Str>,
 }
 
 impl Managed {
@@ -82,8 +80,6 @@ pub(super) struct Workloads {
     pods: BTreeMap<Uid, BTreeSet<NamespacedName>>,
     /// How many of a name there have been, for names whose workload is gone.
     gone: BTreeMap<Key, u32>,
-    /// Workloads whose documents may have to be written.
-    dirty: BTreeSet<Key>,
 }
 
 /// What a workload has come to, for people.
@@ -109,32 +105,6 @@ pub struct WorkloadRow {
     pub pods: Vec<NamespacedName>,
 }
 
-/// A workload as it is, with what it has come to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WorkloadState {
-    /// What is wanted.
-    pub workload: Arc<Workload>,
-    /// Its pods in numbers.
-    pub row: WorkloadRow,
-    /// Of a job how many pods have succeeded, and how many have failed.
-    pub ended: (i32, i32),
-    /// When a job began.
-    pub started: Option<Time>,
-    /// When a job was over, whether well, and why.
-    pub finished: Option<(Time, bool, Str)>,
-    /// When a CronJob has made a job last.
-    pub last_schedule: Option<Time>,
-}
-
-impl WorkloadState {
-    /// Whether a workload that was read from a document wants what this one wants.
-    pub(in crate::driver::sandbox) fn is_written_as(&self, written: &Workload) -> bool {
-        let mut written = written.clone();
-        templates::default_template(written.template_mut());
-        written.spec == self.workload.spec
-    }
-}
-
 impl Workloads {
     pub(super) fn get(&self, key: &Key) -> Option<&Arc<Managed>> {
         self.items.get(key)
@@ -152,7 +122,6 @@ impl Workloads {
     fn edit(&mut self, key: &Key, change: impl FnOnce(&mut Managed)) {
         if let Some(item) = self.items.get_mut(key) {
             change(Arc::make_mut(item));
-            self.dirty.insert(key.clone());
         }
     }
 
@@ -185,7 +154,7 @@ impl Workloads {
     }
 
     /// Its pods, those of its replica sets and jobs included.
-    pub(super) fn all_pods_of(&self, api: &SandboxApi, item: &Managed) -> Vec<Arc<Pod>> {
+    fn all_pods_of(&self, api: &SandboxApi, item: &Managed) -> Vec<Arc<Pod>> {
         let mut pods = self.pods_of(api, item.uid());
         if matches!(item.kind(), WorkloadKind::Deployment | WorkloadKind::CronJob) {
             for kind in [WorkloadKind::ReplicaSet, WorkloadKind::Job] {
@@ -197,17 +166,8 @@ impl Workloads {
         pods
     }
 
-    /// Whether a pod is of the present template.
-    pub(super) fn is_current(&self, item: &Managed, pod: &Pod) -> bool {
-        match item.kind() {
-            WorkloadKind::Deployment => pod.metadata.labels.get(TEMPLATE_HASH) == Some(&item.revision),
-            WorkloadKind::StatefulSet | WorkloadKind::DaemonSet => is_of_revision(item, pod),
-            _ => true,
-        }
-    }
-
     /// How many pods are wanted.
-    pub(super) fn desired(&self, api: &SandboxApi, item: &Managed) -> i32 {
+    fn desired(&self, api: &SandboxApi, item: &Managed) -> i32 {
         match &item.workload.spec {
             // Counted when it was looked at last.
             WorkloadSpec::DaemonSet(_) => item.desired.unwrap_or_else(|| daemon_sets::desired(api, item)),
@@ -215,18 +175,6 @@ impl Workloads {
             WorkloadSpec::CronJob(_) => 0,
             _ => item.replicas(),
         }
-    }
-
-    /// The document of a workload is of that version.
-    pub(super) fn set_published(&mut self, key: &Key, version: Str) {
-        if let Some(item) = self.items.get_mut(key) {
-            Arc::make_mut(item).published = Some(version);
-        }
-    }
-
-    /// The workloads whose documents may have to be written.
-    pub(super) fn take_dirty(&mut self) -> BTreeSet<Key> {
-        std::mem::take(&mut self.dirty)
     }
 
     /// How many pods the controller of a pod wants: of a replica set that a Deployment owns, what the Deployment wants.
@@ -271,21 +219,18 @@ impl Workloads {
             self.pods.entry(uid.clone()).or_default().insert(key);
         }
         let Some(own) = self.by_uid.get(&uid).cloned() else { return };
-        self.dirty.insert(own.clone());
         if is_gone && own.0 == WorkloadKind::Job {
             self.edit(&own, |item| item.job.pod_is_gone(pod));
         }
         let above = self.items.get(&own).and_then(|item| item.workload.metadata.controller());
         let above = above.and_then(|above| self.owner_of(above)).cloned();
-        self.dirty.extend(above.clone());
         due.extend(above.map(|(kind, key)| Item::Workload(kind, key)));
         due.insert(Item::Workload(own.0, own.1));
     }
 
     /// A node was reported: daemon sets look at it.
-    pub(super) fn observe_node(&mut self, due: &mut BTreeSet<Item>) {
+    pub(super) fn observe_node(&self, due: &mut BTreeSet<Item>) {
         let first = (WorkloadKind::DaemonSet, NamespacedName::new("", ""));
-        self.dirty.extend(self.items.range(first.clone()..).map(|(key, _)| key.clone()));
         let keys = self.items.range(first..).map(|((kind, key), _)| Item::Workload(*kind, key.clone()));
         due.extend(keys);
     }
@@ -355,9 +300,7 @@ impl Workloads {
         let revision = revision.unwrap_or_else(|| templates::revision(&workload));
         let job = JobState::of(&workload, now);
         let last_schedule = workload.status.last_schedule_time.map(|at| at.min(now));
-        let workload = Arc::new(workload);
-        let managed = Managed { workload, revision, desired: None, job, last_schedule, published: None };
-        self.dirty.insert(key.clone());
+        let managed = Managed { workload: Arc::new(workload), revision, desired: None, job, last_schedule };
         self.by_uid.insert(uid, key.clone());
         self.items.insert(key.clone(), Arc::new(managed));
         self.adopt_orphans(wx, &key);
@@ -473,7 +416,6 @@ impl Workloads {
             return Err(format!("{resource} {:?} not found", &*key.1.name));
         };
         self.by_uid.remove(item.uid());
-        self.dirty.insert(key.clone());
         *self.gone.entry(key.clone()).or_default() += 1;
         wx.alarms.cancel(&super::alarms::Alarm::Workload(key.0, key.1.clone()));
         for kind in [WorkloadKind::ReplicaSet, WorkloadKind::Job] {
@@ -592,22 +534,6 @@ impl Workloads {
         wx.tell(controller_name(owner.kind()), owner.kind().as_str(), &owner.workload.key(), said);
     }
 
-    /// The workloads that people see, with what they have come to.
-    pub(super) fn states(&self, wx_ready: impl Fn(&Pod) -> bool, api: &SandboxApi) -> Vec<WorkloadState> {
-        let state = |row: WorkloadRow| {
-            let item = self.items.get(&(row.kind, row.key.clone()))?;
-            Some(WorkloadState {
-                workload: Arc::clone(&item.workload),
-                row,
-                ended: (item.job.succeeded, item.job.failed),
-                started: item.job.started(),
-                finished: item.job.finished.clone(),
-                last_schedule: item.last_schedule,
-            })
-        };
-        self.rows(wx_ready, api).into_iter().filter_map(state).collect()
-    }
-
     /// What all workloads have come to.
     pub(super) fn rows(&self, wx_ready: impl Fn(&Pod) -> bool, api: &SandboxApi) -> Vec<WorkloadRow> {
         let row = |item: &Arc<Managed>| {
@@ -647,8 +573,12 @@ impl Workloads {
             WorkloadSpec::CronJob(spec) => cron_jobs::note(item, spec),
             WorkloadSpec::StatefulSet(_) | WorkloadSpec::DaemonSet(_) => {
                 let pods = self.active_pods_of(api, item.uid());
-                let n_old = pods.iter().filter(|pod| !is_of_revision(item, pod)).count();
-                if n_old == 0 { String::new() } else { format!("rolling out: {n_old} to go") }
+                let n_new = pods.iter().filter(|pod| is_of_revision(item, pod)).count();
+                if n_new == pods.len() {
+                    String::new()
+                } else {
+                    format!("rolling out: {n_new} of {} updated", pods.len())
+                }
             }
             WorkloadSpec::ReplicaSet(_) => String::new(),
         }
