@@ -9,6 +9,7 @@ use crate::api::objects::Pod;
 use crate::api::{Duration, NamespacedName, Object, Time, Uid};
 use crate::driver::runner::{PodResult, pod_result, run_watched};
 use crate::driver::sandbox::api::WatchEvent;
+use crate::driver::sandbox::scenario::Scenario;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::driver::session::Edit;
 
@@ -165,7 +166,7 @@ impl Watcher {
     }
 }
 
-/// Makes changes to a sandbox and runs it on until nothing moves. `attempt` is the simulated time that an attempt takes.
+/// Makes changes to a sandbox and runs it on until nothing moves; one with a scenario, until that is over. `attempt` is the simulated time that an attempt takes.
 ///
 /// # Errors
 /// A change that cannot be made, or nobody waits any more.
@@ -194,9 +195,11 @@ pub fn run_out(
             progress.attempts.fetch_add(1, Ordering::Relaxed);
         }
         watcher.see(simulator, if is_step { By::Scheduler } else { By::Others });
-        !progress.is_cancelled()
+        // What comes after the end of a scenario is nobody's wish.
+        let is_over = simulator.scenario().is_some_and(Scenario::is_over);
+        !progress.is_cancelled() && !is_over
     });
-    if !is_done {
+    if !is_done && progress.is_cancelled() {
         return Err(RunError::Cancelled);
     }
     let counts = simulator.scheduler().counts();

@@ -146,6 +146,11 @@ impl Scenario {
             || self.arrivals.iter().any(|arrivals| arrivals.next().is_some())
     }
 
+    /// Whether its time is over.
+    pub const fn is_over(&self) -> bool {
+        self.is_judged
+    }
+
     /// A change was reported.
     pub(super) fn observe(&mut self, event: &WatchEvent, now: Time) {
         if self.waiting.is_empty() {
