@@ -245,7 +245,6 @@ struct Store {
 impl Store {
     /// `$XDG_STATE_HOME/schedscope/progress.json`, else below `~/.local/state`.
     fn new() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let state = var("XDG_STATE_HOME").filter(|path| path.is_absolute());
         let state = state.or_else(|| var("HOME").map(|home| home.join(".local/state")));

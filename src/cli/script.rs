@@ -2,7 +2,7 @@
 //! that the console opens on.
 
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 
@@ -29,15 +29,10 @@ pub(super) fn run(script: &Path, folder: &Path, args: &RunArgs) -> anyhow::Resul
 
 /// Plays a script and opens the console on what happened, which can be left anywhere to go on by hand. The answer is the
 /// exit code.
-pub(super) fn show(
-    script: &PathBuf,
-    folder: &Path,
-    args: &SandboxArgs,
-    program: &Main,
-) -> anyhow::Result<u8> {
+pub(super) fn show(script: &Path, folder: &Path, args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
     let options = console::options(&args.console)?;
     let of = ScriptArgs {
-        script: script.clone(),
+        script: script.to_owned(),
         config: args.input.config.clone(),
         gates: args.input.gates.clone(),
         folder: folder.to_owned(),

@@ -3,6 +3,7 @@
 //! The course draws nothing. It answers each word of the learner with what the session is to do ([`CourseStep`]), and
 //! tells what is to be seen as [`Block`]s.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::api::NamespacedName;
@@ -71,7 +72,7 @@ pub struct Course {
     lessons: Arc<[Lesson]>,
     registry: Registry,
     at: usize,
-    played: Arc<Played>,
+    played: Rc<Played>,
     question: usize,
     tries: Tries,
     n_right: usize,
@@ -92,7 +93,7 @@ impl Course {
         store: Option<Arc<dyn ProgressStore>>,
     ) -> Result<Self, String> {
         let lesson = lessons.get(at).ok_or_else(|| "there is no such lesson".to_owned())?;
-        let played = Arc::new(play(lesson, &registry).map_err(|error| error.to_string())?);
+        let played = Rc::new(play(lesson, &registry).map_err(|error| error.to_string())?);
         Ok(Self {
             lessons,
             registry,
@@ -306,7 +307,7 @@ impl Course {
     pub fn go_to(&mut self, at: usize) -> Result<CourseStep, String> {
         let lesson =
             self.lessons.get(at).ok_or_else(|| format!("there are {} lessons", self.lessons.len()))?;
-        self.played = Arc::new(play(lesson, &self.registry).map_err(|error| error.to_string())?);
+        self.played = Rc::new(play(lesson, &self.registry).map_err(|error| error.to_string())?);
         self.at = at;
         Ok(self.again())
     }

@@ -169,7 +169,8 @@ pub(super) fn shortages(pod: &PodInfo, node: &NodeInfo) -> Vec<Short> {
         }
     };
     add(resources::PODS, 1, n_pods, allowed);
-    let fixed: [(&str, fn(&Resource) -> i64); 3] = [
+    type Amount = fn(&Resource) -> i64;
+    let fixed: [(&str, Amount); 3] = [
         (resources::CPU, |resource| resource.milli_cpu),
         (resources::MEMORY, |resource| resource.memory),
         (resources::EPHEMERAL_STORAGE, |resource| resource.ephemeral_storage),

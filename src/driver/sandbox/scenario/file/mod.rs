@@ -22,13 +22,16 @@ use tree::{Field, Text};
 
 pub use tree::{ScenarioError, ScenarioErrors};
 
+/// Finds what came in a recording, with the times since its beginning.
+pub type ReadArrivals<'a> = &'a dyn Fn(&str) -> Result<Vec<(Duration, crate::api::Object)>, String>;
+
 /// Reads what the scenario has from elsewhere.
 #[derive(Clone, Copy)]
 pub struct Elsewhere<'a> {
     /// The text of a file.
     pub file: ReadFile<'a>,
     /// The pods of a recording with the times at which they came, since its beginning.
-    pub recording: &'a dyn Fn(&str) -> Result<Vec<(Duration, crate::api::Object)>, String>,
+    pub recording: ReadArrivals<'a>,
 }
 
 impl std::fmt::Debug for Elsewhere<'_> {
