@@ -64,7 +64,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &["cli/serve", "driver/api_server", "driver/extender", "driver/serve", "framework/device_cel"],
     ),
     ("std::thread", &["driver", "tui/event_loop", "tui/signals", "tui/terminal", "tui/remote"]),
-    ("Instant::now", &["driver", "tui/event_loop", "tui/remote"]),
+    ("Instant::now", &["driver", "tui/event_loop", "tui/plain", "tui/remote"]),
     ("SystemTime", &["driver", "cli", "tui/log_lines"]),
     ("tokio::", &["driver", "tui", "cli"]),
     ("ratatui", &["tui"]),
