@@ -179,7 +179,7 @@ fn a_plugin_does_not_import_another_plugin() {
 
 /// Where plugins may be put together: in the program, in the kit for tests, and where answers are compared with those of kube-scheduler, which
 /// has its own plugins alone.
-const COMPOSERS: &[&str] = &["cli/program", "driver/conformance", "plugins", "testkit"];
+const COMPOSERS: &[&str] = &["cli/program", "cli/script", "driver/conformance", "plugins", "testkit"];
 
 #[test]
 fn plugins_are_put_together_in_one_place() {

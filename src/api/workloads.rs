@@ -5,7 +5,6 @@
 //! is read as the pod that it becomes. Field names and meaning are those of the Kubernetes API v1.36.
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
@@ -97,8 +96,6 @@ pub struct Workload {
     pub spec: WorkloadSpec,
     /// What had become of it where it was written down.
     pub status: WorkloadStatus,
-    /// `spec` as it was written, with what is not read here.
-    pub text: Option<Arc<serde_json::Value>>,
 }
 
 /// What is wanted.
@@ -278,7 +275,7 @@ impl Workload {
             S: Default + Deserialize<'de>,
         {
             let Whole { metadata, spec, status } = Whole::<S>::deserialize(deserializer)?;
-            Ok(Workload { metadata, spec: make(Box::new(spec)), status, text: None })
+            Ok(Workload { metadata, spec: make(Box::new(spec)), status })
         }
         match kind {
             WorkloadKind::CronJob => read(deserializer, WorkloadSpec::CronJob),

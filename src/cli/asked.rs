@@ -187,7 +187,7 @@ fn of_recording(place: &str, program: &Main) -> anyhow::Result<Simulator> {
                 (Some(percent), _) => _ = rewind.seek_to(&SeekTo::Percent(percent)),
                 (None, Ok(elapsed)) => {
                     // What happened when is known once it was played.
-                    let to = rewind.simulator().start() + elapsed.into();
+                    let to = rewind.simulator().start() + elapsed;
                     while rewind.next_known_at().is_some_and(|next| next <= to) && rewind.follow() {}
                 }
                 (None, Err(_)) => {

@@ -226,8 +226,9 @@ fn render(compared: &[Compared], form: Form) -> String {
     let deviation =
         |totals: &Totals, name: &str| totals.measures.resource(name).map_or(0, |measure| measure.deviation);
     type Number = fn(&Totals) -> u64;
+    type Chart<'a> = (&'a str, Box<dyn Fn(&Totals) -> u64>, fn(u64) -> String);
     let millis = |totals: &Totals| u64::try_from(totals.waits.p90.as_millis()).unwrap_or(u64::MAX);
-    let kinds: [(&str, Box<dyn Fn(&Totals) -> u64>, fn(u64) -> String); 5] = [
+    let kinds: [Chart<'_>; 5] = [
         (
             "Balance: standard deviation of the nodes' cpu in use",
             Box::new(move |it| deviation(it, "cpu")),

@@ -203,9 +203,11 @@ fn check_all(lessons: &[Lesson], program: &Main) -> anyhow::Result<u8> {
         return Ok(exit::DIFFERENT);
     }
     let n_lessons = lessons.len();
-    let s = if n_lessons == 1 { "" } else { "s" };
+    let s = |n: usize| if n == 1 { "" } else { "s" };
     text.push_str(&format!(
-        "{n_lessons} lesson{s}, {n_questions} questions: the engine answers as expected\n"
+        "{n_lessons} lesson{}, {n_questions} question{}: the engine answers as expected\n",
+        s(n_lessons),
+        s(n_questions)
     ));
     print(&text)?;
     Ok(exit::OK)
@@ -243,7 +245,6 @@ struct Store {
 impl Store {
     /// `$XDG_STATE_HOME/schedscope/progress.json`, else below `~/.local/state`.
     fn new() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let state = var("XDG_STATE_HOME").filter(|path| path.is_absolute());
         let state = state.or_else(|| var("HOME").map(|home| home.join(".local/state")));

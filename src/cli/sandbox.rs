@@ -12,7 +12,7 @@ use crate::tui::{self, ExitReason, TuiOptions};
 pub(super) fn run_any(args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
     let SandboxArgs { input, record, console, scenario, api: _ } = args;
     if let (Some(script), [folder]) = (&scenario.script, input.filenames.as_slice()) {
-        return script::show(script, folder, args);
+        return script::show(script, folder, args, program);
     }
     let Some(name) = &scenario.scenario else { return run(input, record, console, program) };
     let options = console::options(console)?;

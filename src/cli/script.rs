@@ -2,19 +2,18 @@
 //! that the console opens on.
 
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 
 use super::args::{RunArgs, SandboxArgs, ScriptArgs};
-use super::{config, conformance, console, exit};
+use super::{Main, config, conformance, console, exit};
 use crate::api::Str;
 use crate::driver::conformance::run::{run_recorded, test_plugins};
 use crate::driver::recorder::{Recorder, RecorderOptions};
 use crate::driver::replay::RecordedSession;
 use crate::driver::session::spawn_replay;
 use crate::driver::what_if::Memory;
-use crate::plugins::registry::in_tree_registry;
 use crate::recording::Header;
 use crate::tui::{self, ExitReason};
 
@@ -30,10 +29,10 @@ pub(super) fn run(script: &Path, folder: &Path, args: &RunArgs) -> anyhow::Resul
 
 /// Plays a script and opens the console on what happened, which can be left anywhere to go on by hand. The answer is the
 /// exit code.
-pub(super) fn show(script: &PathBuf, folder: &Path, args: &SandboxArgs) -> anyhow::Result<u8> {
+pub(super) fn show(script: &Path, folder: &Path, args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
     let options = console::options(&args.console)?;
     let of = ScriptArgs {
-        script: script.clone(),
+        script: script.to_owned(),
         config: args.input.config.clone(),
         gates: args.input.gates.clone(),
         folder: folder.to_owned(),
@@ -73,7 +72,7 @@ pub(super) fn show(script: &PathBuf, folder: &Path, args: &SandboxArgs) -> anyho
     }
     tui::check(options.is_plain).map_err(|error| console::explain(&error))?;
     let session = RecordedSession::read(Cursor::new(memory.take())).context("reading what happened")?;
-    let mut registry = in_tree_registry();
+    let mut registry = program.registry().clone();
     test_plugins::register(&mut registry, &test_plugins::Calls::default())?;
     console::start_log(&args.console, &options.log)?;
     let handle = spawn_replay(&session, &registry, Str::from(name)).context("starting the session")?;

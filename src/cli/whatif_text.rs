@@ -112,7 +112,7 @@ fn bytes(bytes: u64) -> String {
     const GI: u64 = 1 << 30;
     match bytes {
         0 => "0".to_owned(),
-        bytes if bytes >= 10 * GI => format!("{}Gi", bytes / GI),
+        bytes if bytes >= 10 * GI || bytes.is_multiple_of(GI) => format!("{}Gi", bytes / GI),
         bytes => format!("{}Mi", bytes >> 20),
     }
 }

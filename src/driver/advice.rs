@@ -71,6 +71,26 @@ pub enum Advice {
 /// An answer with its number: the first has 1.
 pub type Numbered = (u64, Arc<Advice>);
 
+/// The answer in a sentence.
+fn said(advice: &Advice) -> String {
+    match advice {
+        Advice::Capacity(report) => report.text().lines().next().unwrap_or_default().to_owned(),
+        Advice::Fix(report) => {
+            let pod = &report.question.pod;
+            match (&report.is_fine_on, report.fixes.as_slice()) {
+                (Some(node), _) => format!("nothing needs to change: pod {pod} gets to {node} by itself"),
+                (None, []) => format!("no fix for {pod} was found"),
+                (None, [only]) => format!("1 fix for {pod}: {} (:try-fix 1 does it)", only.title()),
+                (None, [first, ..]) => format!(
+                    "{} fixes for {pod}, the cheapest: {} (:try-fix 1 does it)",
+                    report.fixes.len(),
+                    first.title()
+                ),
+            }
+        }
+    }
+}
+
 impl Stepper {
     /// The last answer.
     pub fn advice(&self) -> Option<&Numbered> {
@@ -106,6 +126,7 @@ impl Stepper {
             // What was proven by then is an answer; nothing at all is not.
             Ok(Advice::Fix(report)) if report.fixes.is_empty() && self.work.has_stopped() => {}
             Ok(advice) => {
+                self.say(NoticeLevel::Info, said(&advice));
                 let number = self.advice.as_ref().map_or(0, |(number, _)| *number) + 1;
                 self.advice = Some((number, Arc::new(advice)));
             }

@@ -63,15 +63,12 @@ impl Stepper {
              was then, when {calm}, and the same was done again. Backoffs, numbers of attempts, chance and what plugins \
              keep in memory were not carried over."
         ));
-        let mut outcome = match self.do_again(&mut run, from, &book) {
-            Some(outcome) => outcome,
-            None => {
-                drop(run);
-                // What was begun of it is of no use to anybody.
-                let _ = recorder.finish();
-                take_away(&path);
-                return Err(format!("stopped: nothing is saved, and there is no {}", path.display()));
-            }
+        let Some(mut outcome) = self.do_again(&mut run, from, &book) else {
+            drop(run);
+            // What was begun of it is of no use to anybody.
+            let _ = recorder.finish();
+            take_away(&path);
+            return Err(format!("stopped: nothing is saved, and there is no {}", path.display()));
         };
         let AnswerCounts { same, similar, unknown } = book.counts();
         if same + similar + unknown > 0 {

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::{Duration, NamespacedName, Str, Uid};
 
-use super::history::Machine as _;
 use super::sandbox::controllers::Journal;
-use super::sandbox::ops::{SimulatorOp, SimulatorSaid};
+use super::sandbox::ops::SimulatorOp;
 use super::sandbox::scenario::Scenario;
 use super::sandbox::simulator::Simulator;
 
@@ -67,9 +66,9 @@ impl PodState {
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct RunSummary {
-    /// Every pod that waited at the start, by name.
+    /// Every pod that waited at the start, by name; where the cluster lives also those that were made later and are there.
     pub pods: Vec<PodResult>,
-    /// Pods that were evicted to make room, by name.
+    /// Pods that were evicted to make room, by name; none are named where the cluster lives.
     pub evicted: Vec<NamespacedName>,
     /// Attempts.
     pub cycles: u64,
@@ -105,9 +104,17 @@ pub fn run_watched(
     let mut n_idle = 0;
     let mut goes_on = true;
     let mut apply = |simulator: &mut Simulator, op: SimulatorOp| {
-        let said = simulator.apply(&op, None).said;
+        let has_moved = simulator.noting(|simulator| match &op {
+            SimulatorOp::StepCycle => simulator.step_cycle(),
+            SimulatorOp::NextTimeout => simulator.go_to_next_timeout(),
+            SimulatorOp::TimeTo(to) => {
+                simulator.let_time_go_to(*to);
+                true
+            }
+            _ => false,
+        });
         goes_on = goes_on && see(simulator, &op);
-        goes_on && said == SimulatorSaid::Moved(true)
+        goes_on && has_moved
     };
     loop {
         let can_try = simulator.can_step();
@@ -151,17 +158,23 @@ pub fn run_watched(
 }
 
 fn summary(simulator: &Simulator, before: &BTreeMap<NamespacedName, Arc<Pod>>) -> RunSummary {
-    let waited: BTreeMap<&NamespacedName, &Uid> = before
+    let mut waited: BTreeMap<&NamespacedName, &Uid> = before
         .iter()
         .filter(|(_, pod)| !pod.is_assigned() && !pod.is_terminal())
         .map(|(key, pod)| (key, pod.uid()))
         .collect();
     let pods_now = &simulator.api().objects().pods;
+    // In a cluster that lives others have been made meanwhile, and pods go for many reasons.
+    let lives = simulator.world_view().is_some();
+    if lives {
+        let is_new = |(key, _): &(&NamespacedName, &Arc<Pod>)| !before.contains_key(*key);
+        waited.extend(pods_now.iter().filter(is_new).map(|(key, pod)| (key, pod.uid())));
+    }
     let results = waited.iter().map(|(key, uid)| pod_result(simulator, key, uid)).collect();
     // Nobody but the scheduler deletes pods here; those that were on their way out before go by themselves.
     let evicted = before
         .iter()
-        .filter(|(_, pod)| pod.is_assigned() && !pod.is_terminating())
+        .filter(|(_, pod)| !lives && pod.is_assigned() && !pod.is_terminating())
         .filter(|(key, pod)| pods_now.get(key).is_none_or(|now| now.uid() != pod.uid()))
         .map(|(key, _)| key.clone())
         .collect();

@@ -153,7 +153,7 @@ pub enum Edit {
         /// What they are together.
         what: String,
         /// The changes.
-        edits: Vec<Edit>,
+        edits: Vec<Self>,
     },
     /// Tells a living cluster something.
     World(WorldOrder),

@@ -145,3 +145,48 @@ pub fn reprieves(candidate: &Candidate, pdbs: &[Arc<PodDisruptionBudget>]) -> Ve
     };
     candidate.victims.tried.iter().enumerate().map(line).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Str;
+    use crate::api::objects::{ObjectMeta, Pod};
+    use crate::framework::PodInfo;
+    use crate::framework::preemption::Victims;
+
+    fn candidate(node: &str, violations: i64, priorities: &[i32]) -> Candidate {
+        let victim = |priority: &i32| {
+            let metadata = ObjectMeta { name: Str::from(format!("p{priority}")), ..ObjectMeta::default() };
+            let mut pod = Pod { metadata, ..Pod::default() };
+            pod.spec.priority = Some(*priority);
+            Arc::new(PodInfo::new(Arc::new(pod)))
+        };
+        let pods = priorities.iter().map(victim).collect();
+        let victims = Victims { pods, num_pdb_violations: violations, tried: Vec::new() };
+        Candidate { node_name: Str::from(node), victims }
+    }
+
+    #[test]
+    fn each_rule_tells_what_it_left_and_the_last_one_what_decided() {
+        let candidates = vec![candidate("a", 0, &[100]), candidate("b", 0, &[200]), candidate("c", 1, &[5])];
+        let evidence = PreemptionEvidence {
+            candidates,
+            selected: Some(Str::from("a")),
+            criterion: Some(Criterion::MinHighestPriority),
+            rejected: Vec::new(),
+        };
+        let stories = rule_stories(&evidence);
+        let told: Vec<(RuleStanding, &str)> =
+            stories.iter().map(|story| (story.standing, story.text.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                (RuleStanding::LeftSeveral, "0 on 2 of 3; the others are out"),
+                (RuleStanding::Decided, "100 on a; the next is b with 200"),
+                (RuleStanding::NotAsked, ""),
+                (RuleStanding::NotAsked, ""),
+                (RuleStanding::NotAsked, ""),
+            ]
+        );
+    }
+}

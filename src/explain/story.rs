@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::api::objects::Pod;
 use crate::api::time::human_duration;
 use crate::api::{NamespacedName, Str, Uid};
+use crate::framework::NodeInfo;
 use crate::scheduler::pod_group_trace::MemberVerdict;
+use crate::scheduler::trace::CycleOutcome;
 use crate::scheduler::view::{BindingRow, QueueRow, View, WaitingRow};
 
 use super::{group_so_far, listed, member_verdict, names, wakers};
@@ -59,14 +61,12 @@ impl<'a> PodPlace<'a> {
 pub fn place_of<'a>(view: &'a View, key: &NamespacedName) -> Option<PodPlace<'a>> {
     let is_it = |pod: &Pod| pod.metadata.name == key.name && pod.metadata.namespace == key.namespace;
     let in_queue = |rows: &'a [QueueRow]| rows.iter().enumerate().find(|(_, row)| is_it(&row.pod));
-    if let Some((i, row)) = in_queue(&view.active_q) {
-        return Some(PodPlace::Active(i + 1, row));
+    // A pod is in one place alone, so what is fast to look through comes first. There can be very many pods.
+    if let Some(row) = unschedulable_row(view, key) {
+        return Some(PodPlace::Unschedulable(row));
     }
     if let Some((_, row)) = in_queue(&view.backoff_q) {
         return Some(PodPlace::Backoff(row));
-    }
-    if let Some((_, row)) = in_queue(&view.unschedulable_pods) {
-        return Some(PodPlace::Unschedulable(row));
     }
     if let Some(row) = view.waiting.iter().find(|row| is_it(&row.pod)) {
         return Some(PodPlace::Waiting(row));
@@ -83,10 +83,38 @@ pub fn place_of<'a>(view: &'a View, key: &NamespacedName) -> Option<PodPlace<'a>
     if let Some(pod) = view.in_flight.iter().find(|pod| is_it(pod)).filter(|pod| is_member(pod.uid())) {
         return Some(PodPlace::InGroup(pod));
     }
-    view.nodes.iter().find_map(|node| {
+    let on_node = |node: &'a Arc<NodeInfo>| {
         let info = node.pods().iter().find(|info| is_it(&info.pod))?;
         Some(PodPlace::Assigned(&info.pod, node.name()))
-    })
+    };
+    // Where it was bound to it most likely is.
+    let log = view.pod_logs.get(key).and_then(|log| log.attempts.back());
+    let bound = log.and_then(|attempt| match &attempt.outcome {
+        CycleOutcome::Bound { node } | CycleOutcome::Binding { node } => Some(node),
+        _ => None,
+    });
+    let there = bound.and_then(|name| view.nodes.binary_search_by(|node| node.name().cmp(name)).ok());
+    if let Some(place) = there.and_then(|at| view.nodes.get(at)).and_then(on_node) {
+        return Some(place);
+    }
+    if let Some((i, row)) = in_queue(&view.active_q) {
+        return Some(PodPlace::Active(i + 1, row));
+    }
+    view.nodes.iter().find_map(on_node)
+}
+
+/// The row of a pod in unschedulablePods, which stand by name.
+fn unschedulable_row<'a>(view: &'a View, key: &NamespacedName) -> Option<&'a QueueRow> {
+    let rows = &view.unschedulable_pods;
+    let order = |row: &QueueRow| {
+        let metadata = &row.pod.metadata;
+        (&*metadata.namespace, &*metadata.name).cmp(&(&*key.namespace, &*key.name))
+    };
+    // A view that was made by hand may have them in any order.
+    const FEW: usize = 256;
+    let found = rows.binary_search_by(order).ok();
+    let found = found.or_else(|| rows.iter().take(FEW).position(|row| order(row).is_eq()));
+    rows.get(found?)
 }
 
 /// Whether the pod counts on a node.

@@ -5,7 +5,7 @@ use crate::api::NamespacedName;
 use crate::framework::{Code, CycleState, NodeInfo};
 use crate::plugins::node_volume_limits::{DriverUse, explain_limits};
 use crate::plugins::volume_binding::{
-    ClaimExplanation, Mismatch, explain_capacity, explain_match, explain_unbound,
+    CapacityScore, ClaimExplanation, Mismatch, explain_capacity, explain_match, explain_unbound,
 };
 use crate::plugins::volume_restrictions::{DiskConflict, disk_conflicts, exclusive_claims};
 use crate::plugins::volume_zone::{ZoneTried, explain_zones};
@@ -188,7 +188,7 @@ const fn closeness(mismatch: Option<&Mismatch>) -> u8 {
 /// How VolumeBinding's points for a node came about; empty if that does not lead to them.
 pub(super) fn score(trace: &CycleTrace, node: &NodeInfo, raw: i64) -> Vec<String> {
     let found = node.node().and_then(|node| explain_capacity(&trace.cycle_state, node));
-    let Some((classes, shape)) = found else { return Vec::new() };
+    let Some(CapacityScore { classes, shape }) = found else { return Vec::new() };
     if classes.is_empty() {
         return if raw == 0 {
             vec!["Nothing is bound or made here for which room was asked: 0 points.".to_owned()]

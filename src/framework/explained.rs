@@ -4,7 +4,6 @@
 //! [`ExplainPlugin`]: the console's glossary, its cells and its details show those words where they show its own of the
 //! others. Nothing in the scheduler reads them, and a plugin without them works as well.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::api::Time;

@@ -3,6 +3,7 @@
 //! The course draws nothing. It answers each word of the learner with what the session is to do ([`CourseStep`]), and
 //! tells what is to be seen as [`Block`]s.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::api::NamespacedName;
@@ -71,7 +72,7 @@ pub struct Course {
     lessons: Arc<[Lesson]>,
     registry: Registry,
     at: usize,
-    played: Arc<Played>,
+    played: Rc<Played>,
     question: usize,
     tries: Tries,
     n_right: usize,
@@ -92,7 +93,7 @@ impl Course {
         store: Option<Arc<dyn ProgressStore>>,
     ) -> Result<Self, String> {
         let lesson = lessons.get(at).ok_or_else(|| "there is no such lesson".to_owned())?;
-        let played = Arc::new(play(lesson, &registry).map_err(|error| error.to_string())?);
+        let played = Rc::new(play(lesson, &registry).map_err(|error| error.to_string())?);
         Ok(Self {
             lessons,
             registry,
@@ -266,14 +267,14 @@ impl Course {
             self.tries = Tries::default();
             return Ok(self.step());
         }
-        self.next()
+        self.next_lesson()
     }
 
     /// Opens the lesson after this one.
     ///
     /// # Errors
     /// In one sentence, if there is none, or it cannot be played.
-    pub fn next(&mut self) -> Result<CourseStep, String> {
+    pub fn next_lesson(&mut self) -> Result<CourseStep, String> {
         if !self.has_next() {
             return Err("that was the last lesson".to_owned());
         }
@@ -284,7 +285,7 @@ impl Course {
     ///
     /// # Errors
     /// In one sentence, if there is none, or it cannot be played.
-    pub fn previous(&mut self) -> Result<CourseStep, String> {
+    pub fn previous_lesson(&mut self) -> Result<CourseStep, String> {
         match self.at.checked_sub(1) {
             Some(at) => self.go_to(at),
             None => Err("this is the first lesson".to_owned()),
@@ -306,7 +307,7 @@ impl Course {
     pub fn go_to(&mut self, at: usize) -> Result<CourseStep, String> {
         let lesson =
             self.lessons.get(at).ok_or_else(|| format!("there are {} lessons", self.lessons.len()))?;
-        self.played = Arc::new(play(lesson, &self.registry).map_err(|error| error.to_string())?);
+        self.played = Rc::new(play(lesson, &self.registry).map_err(|error| error.to_string())?);
         self.at = at;
         Ok(self.again())
     }
@@ -344,7 +345,7 @@ impl Course {
             blocks.push(Block::Wrong(typed.clone(), against.clone()));
         }
         if let Some(is_found) = self.tries.told {
-            let lines = feedback::for_it(&question.answer, &played.moment, &played.answer);
+            let lines = feedback::for_it(&question.answer, &played.moment);
             blocks.push(Block::Right(played.answer.to_string(), is_found, lines));
             if !question.because.is_empty() {
                 blocks.push(Block::Because(question.because.clone()));

@@ -3,7 +3,7 @@
 use crate::explain::{self, CellPoint, ToWin};
 use crate::scheduler::trace::{CycleTrace, NodeVerdict};
 
-use super::answer::{Answer, folded};
+use super::answer::folded;
 use super::expression::{Call, Expression, Moment};
 use super::script::object_name;
 
@@ -20,21 +20,37 @@ pub fn against(expression: &Expression, moment: &Moment, typed: &str) -> Vec<Str
         ("chosen" | "node", Some(trace)) => not_chosen(trace, typed),
         ("plugin", Some(trace)) => cell_of(call, trace, typed),
         ("plugins", Some(trace)) => not_against(trace, typed),
-        ("victims" | "candidates", Some(trace)) => preemption(trace),
+        ("victims", Some(trace)) => costs(trace),
+        ("feasible", Some(trace)) => one_node(trace, typed).into_iter().collect(),
         _ => Vec::new(),
     }
 }
 
+/// A node that speaks against that number of feasible ones: one that was turned down if there are fewer, one that passed
+/// if there are more.
+fn one_node(trace: &CycleTrace, typed: &str) -> Option<String> {
+    let filter = trace.filter.as_ref()?;
+    let typed: usize = typed.trim().parse().ok()?;
+    let is_wanted = |verdict: &NodeVerdict| match typed > filter.n_feasible() {
+        true => matches!(verdict, NodeVerdict::Rejected(_)),
+        false => *verdict == NodeVerdict::Feasible,
+    };
+    let position = filter.verdicts.iter().position(is_wanted)?;
+    refusal(trace, trace.nodes().get(position)?.name())
+}
+
 /// How the right answer comes about.
-pub fn for_it(expression: &Expression, moment: &Moment, answer: &Answer) -> Vec<String> {
+pub fn for_it(expression: &Expression, moment: &Moment) -> Vec<String> {
     let call = expression.call();
+    if matches!(call.function.name, "queue" | "gate" | "attempts" | "backoff" | "tried-at" | "woken-by") {
+        return whereabouts(call, moment);
+    }
     let Some(trace) = attempt(call, moment) else { return Vec::new() };
     match call.function.name {
         "chosen" | "node" | "domain" => chosen(trace),
-        "plugin" | "code" => match (call.argument("NODE"), answer) {
-            (Some(node), _) => refusal(trace, node).into_iter().collect(),
-            _ => Vec::new(),
-        },
+        "plugin" | "code" => {
+            call.argument("NODE").and_then(|node| refusal(trace, node)).into_iter().collect()
+        }
         "plugins" | "feasible" | "rejected" | "evaluated" | "message" => refusals(trace),
         "raw" | "score" | "weighted" => match (call.argument("PLUGIN"), call.argument("NODE")) {
             (Some(plugin), Some(node)) => {
@@ -47,7 +63,6 @@ pub fn for_it(expression: &Expression, moment: &Moment, answer: &Answer) -> Vec<
             explain::leader(trace).split('\n').filter(|line| !line.is_empty()).map(str::to_owned).collect()
         }
         "victims" | "candidates" | "nominated" => preemption(trace),
-        "queue" | "gate" | "attempts" | "backoff" | "tried-at" | "woken-by" => whereabouts(call, moment),
         _ => Vec::new(),
     }
 }
@@ -172,11 +187,18 @@ fn refusals(trace: &CycleTrace) -> Vec<String> {
 fn preemption(trace: &CycleTrace) -> Vec<String> {
     let evidence = trace.post_filter.as_ref().and_then(|post| post.evidence.as_ref());
     let Some(evidence) = evidence else { return Vec::new() };
-    let mut lines = vec![sentence(&explain::preemption(evidence))];
-    for candidate in evidence.candidates.iter().take(NODES_MAX) {
-        lines.push(format!("{}: {}", candidate.node_name, explain::victims(candidate)));
-    }
-    lines
+    std::iter::once(sentence(&explain::preemption(evidence))).chain(costs(trace)).collect()
+}
+
+/// What making room would cost on each node where that is possible, by name.
+fn costs(trace: &CycleTrace) -> Vec<String> {
+    let evidence = trace.post_filter.as_ref().and_then(|post| post.evidence.as_ref());
+    let mut candidates: Vec<_> = evidence.iter().flat_map(|evidence| &evidence.candidates).collect();
+    candidates.sort_by(|a, b| a.node_name.cmp(&b.node_name));
+    let line = |candidate: &&crate::framework::preemption::Candidate| {
+        format!("{}: {}", candidate.node_name, explain::victims(candidate))
+    };
+    candidates.iter().take(NODES_MAX).map(line).collect()
 }
 
 /// Where the pod is, and what brought its last attempt about.

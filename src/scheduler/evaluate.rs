@@ -78,14 +78,14 @@ impl Scheduler {
             match next {
                 Next::Phase(next) => cycle.next = next,
                 Next::Failed(failure, nominating) if failure.is_rejection() => {
-                    let nominated_node = match nominating {
-                        NominatingInfo::Override(node) if !node.is_empty() => Some(node),
-                        NominatingInfo::Override(_) | NominatingInfo::Noop => None,
-                    };
-                    break CycleOutcome::Unschedulable { message: failure.message(), nominated_node };
+                    break unschedulable(failure.message(), nominating);
+                }
+                // Where evictions are waited for, the attempt is over once they are: nobody is evicted here.
+                Next::Suspended(nominating) => {
+                    break unschedulable(copy.fit_error(&mut cycle).message(), nominating);
                 }
                 Next::Failed(failure, _) => break CycleOutcome::Error { message: failure.message() },
-                Next::Suspended(_) | Next::Bind | Next::Tried(_) => break CycleOutcome::InProgress,
+                Next::Bind | Next::Tried(_) => break CycleOutcome::InProgress,
             }
         };
         cycle.note(|trace| {
@@ -94,4 +94,12 @@ impl Scheduler {
         });
         cycle.trace.map(|trace| *trace)
     }
+}
+
+fn unschedulable(message: String, nominating: NominatingInfo) -> CycleOutcome {
+    let nominated_node = match nominating {
+        NominatingInfo::Override(node) if !node.is_empty() => Some(node),
+        NominatingInfo::Override(_) | NominatingInfo::Noop => None,
+    };
+    CycleOutcome::Unschedulable { message, nominated_node }
 }

@@ -123,6 +123,7 @@ impl World {
 
     /// The same with a node and the pods on it.
     #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "a builder is written where it is used up")]
     pub fn node(mut self, node: NodeBuilder, pods: &[PodBuilder]) -> Self {
         let node = node.build();
         self.world.put(Object::Node(Arc::clone(&node)));

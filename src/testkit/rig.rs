@@ -49,7 +49,7 @@ impl Default for Rig {
 impl Rig {
     /// kube-scheduler's plugins under the default configuration, and an empty cluster.
     pub fn new() -> Self {
-        Self::build(in_tree_registry(), None, "")
+        Self::build(&in_tree_registry(), None, "")
     }
 
     /// The same with plugins of one's own, under a `KubeSchedulerConfiguration` that enables them.
@@ -75,11 +75,11 @@ impl Rig {
         for plugin in plugins {
             must(registry.add(plugin), "adding a plugin");
         }
-        Self::build(registry, Some(configuration), gates)
+        Self::build(&registry, Some(configuration), gates)
     }
 
     #[track_caller]
-    fn build(registry: Registry, configuration: Option<&str>, gates: &str) -> Self {
+    fn build(registry: &Registry, configuration: Option<&str>, gates: &str) -> Self {
         let gates = must(FeatureGates::parse(gates), "feature gates");
         let config = match configuration {
             None => SchedulerConfig::default_under(&gates),
@@ -89,7 +89,7 @@ impl Rig {
                 must(SchedulerConfig::read(text, options), "reading the configuration")
             }
         };
-        let profiles = must(build_profiles(&config.profiles, &registry, &gates), "building the profiles");
+        let profiles = must(build_profiles(&config.profiles, registry, &gates), "building the profiles");
         let loaded = must(load(&[]), "an empty cluster");
         let (api, _) = must(SandboxApi::from_manifests(loaded, &[], START), "an empty cluster");
         let options =
@@ -100,6 +100,7 @@ impl Rig {
 
     /// Adds a node, or changes it.
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "a builder is written where it is used up")]
     pub fn add_node(&mut self, node: NodeBuilder) -> &mut Self {
         self.apply(&node.manifest())
     }

@@ -289,6 +289,13 @@ pub const COMMANDS: &[CommandInfo] = &[
         advice::fix,
     ),
     command(
+        "try-fix",
+        "N",
+        "Do one of the fixes that were found last, on a branch where there is something to leave",
+        &[],
+        advice::try_fix,
+    ),
+    command(
         "capacity",
         "[POD] [preempt]",
         "Count how many more pods like one fit, and what binds first",

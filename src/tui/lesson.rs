@@ -74,7 +74,7 @@ impl Writer<'_> {
         match block {
             Block::Title(number, n, title) => {
                 let lead = format!("{number}/{n}  ");
-                self.paragraph((Role::Number, &lead), title, Role::Heading);
+                self.paragraph((Role::Number, &lead), title, Role::Strong);
             }
             Block::Text(body) => {
                 self.gap();

@@ -7,6 +7,7 @@ mod export;
 mod gallery;
 mod help;
 mod input;
+mod learn;
 mod outlook;
 mod output;
 #[cfg(unix)]

@@ -50,31 +50,31 @@ fn with_spec(name: &str, labels: &str, spec: &str) -> String {
 
 #[test]
 fn a_toleration_is_the_cheapest_way_onto_a_tainted_node() {
-    let tainted = with_spec("n", "", "taints: [{key: gpu, value: 'yes', effect: NoSchedule}]");
+    let tainted = with_spec("n1", "", "taints: [{key: gpu, value: 'yes', effect: NoSchedule}]");
     let found = titles(&(tainted + &pod("web", "1", "", "")));
     assert_eq!(found[0], "tolerate gpu=yes:NoSchedule");
-    assert!(found.contains(&"take gpu=yes:NoSchedule from n".to_owned()), "{found:?}");
+    assert!(found.contains(&"take gpu=yes:NoSchedule from n1".to_owned()), "{found:?}");
 }
 
 #[test]
 fn a_cordoned_node_is_uncordoned() {
-    let cordoned = with_spec("n", "", "unschedulable: true");
-    assert_eq!(titles(&(cordoned + &pod("web", "1", "", "")))[0], "uncordon n");
+    let cordoned = with_spec("n1", "", "unschedulable: true");
+    assert_eq!(titles(&(cordoned + &pod("web", "1", "", "")))[0], "uncordon n1");
 }
 
 #[test]
 fn a_request_is_lowered_by_what_is_missing() {
-    let manifest = node("n", "4") + &pod("other", "2", "", ", nodeName: n") + &pod("web", "2500m", "", "");
+    let manifest = node("n1", "4") + &pod("other", "2", "", ", nodeName: n1") + &pod("web", "2500m", "", "");
     let found = titles(&manifest);
     assert!(found.contains(&"request less: cpu from 2500m to 2".to_owned()), "{found:?}");
-    assert!(found.contains(&"evict default/other from n".to_owned()), "{found:?}");
-    assert!(found.contains(&"add a node like n (n-copy)".to_owned()), "{found:?}");
+    assert!(found.contains(&"evict default/other from n1".to_owned()), "{found:?}");
+    assert!(found.contains(&"add a node like n1 (n1-copy)".to_owned()), "{found:?}");
 }
 
 #[test]
 fn others_make_room_for_a_higher_priority() {
     let manifest =
-        node("n", "2") + &pod("other", "2", "", ", priority: 5, nodeName: n") + &pod("web", "2", "", "");
+        node("n1", "2") + &pod("other", "2", "", ", priority: 5, nodeName: n1") + &pod("web", "2", "", "");
     let simulator = sandbox(&manifest);
     let report = look(&simulator, &FixQuestion::any(key("web")));
     let raised = report.fixes.iter().find(|fix| fix.changes[0].kind == ChangeKind::RaisePriority).unwrap();
@@ -84,24 +84,24 @@ fn others_make_room_for_a_higher_priority() {
 
 #[test]
 fn a_node_is_given_the_label_that_the_selector_wants() {
-    let manifest = node("n", "4") + &pod("web", "1", "", ", nodeSelector: {disk: nvme}");
+    let manifest = node("n1", "4") + &pod("web", "1", "", ", nodeSelector: {disk: nvme}");
     let found = titles(&manifest);
-    assert_eq!(found[..2], ["label n with disk=nvme", "drop disk=nvme from the node selector"]);
+    assert_eq!(found[..2], ["label n1 with disk=nvme", "drop disk=nvme from the node selector"]);
 }
 
 #[test]
 fn gates_go_first_and_what_stops_the_pod_then_goes_too() {
-    let tainted = with_spec("n", "", "taints: [{key: gpu, effect: NoSchedule}]");
+    let tainted = with_spec("n1", "", "taints: [{key: gpu, effect: NoSchedule}]");
     let found = titles(&(tainted + &pod("web", "1", "", ", schedulingGates: [{name: wait}]")));
     assert_eq!(found[0], "remove the scheduling gate wait + tolerate gpu:NoSchedule");
 }
 
 #[test]
 fn two_and_three_changes_are_put_together_where_one_does_not_do() {
-    let far = with_spec("n", "", "unschedulable: true, taints: [{key: gpu, effect: NoSchedule}]");
+    let far = with_spec("n1", "", "unschedulable: true, taints: [{key: gpu, effect: NoSchedule}]");
     let manifest = far + &pod("web", "1", "", ", nodeSelector: {disk: nvme}");
     let found = titles(&manifest);
-    assert_eq!(found[0], "uncordon n + tolerate gpu:NoSchedule + label n with disk=nvme", "{found:?}");
+    assert_eq!(found[0], "uncordon n1 + tolerate gpu:NoSchedule + label n1 with disk=nvme", "{found:?}");
 }
 
 #[test]
@@ -111,9 +111,9 @@ fn spread_and_anti_affinity_are_relaxed() {
                   DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]";
     let full = "apiVersion: v1\nkind: Node\nmetadata: {name: m, labels: {kubernetes.io/hostname: m}}\n\
                 status: {allocatable: {cpu: '0', memory: 64Gi, pods: '110'}}\n---\n";
-    let manifest = node("n", "4")
+    let manifest = node("n1", "4")
         + full
-        + &pod("first", "1", labels, ", nodeName: n")
+        + &pod("first", "1", labels, ", nodeName: n1")
         + &pod("web", "1", labels, spread);
     let found = titles(&manifest);
     assert!(
@@ -123,11 +123,11 @@ fn spread_and_anti_affinity_are_relaxed() {
     let anti = ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: \
                 kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}]}}";
     let manifest =
-        node("n", "4") + &pod("first", "1", labels, ", nodeName: n") + &pod("web", "1", labels, anti);
+        node("n1", "4") + &pod("first", "1", labels, ", nodeName: n1") + &pod("web", "1", labels, anti);
     let found = titles(&manifest);
     assert_eq!(found[0], "drop the required pod anti-affinity");
-    assert!(found.contains(&"evict default/first from n".to_owned()), "{found:?}");
-    assert!(found.contains(&"add a node like n (n-copy)".to_owned()), "{found:?}");
+    assert!(found.contains(&"evict default/first from n1".to_owned()), "{found:?}");
+    assert!(found.contains(&"add a node like n1 (n1-copy)".to_owned()), "{found:?}");
 }
 
 #[test]
@@ -142,11 +142,11 @@ fn a_pod_gets_onto_the_node_that_is_wanted() {
 
 #[test]
 fn what_needs_no_fix_and_what_has_none_is_said() {
-    let simulator = sandbox(&(node("n", "4") + &pod("web", "1", "", "")));
+    let simulator = sandbox(&(node("n1", "4") + &pod("web", "1", "", "")));
     let report = look(&simulator, &FixQuestion::any(key("web")));
-    assert_eq!(report.is_fine_on.as_deref(), Some("n"));
+    assert_eq!(report.is_fine_on.as_deref(), Some("n1"));
     // An extended resource that no node has: less than the whole of it cannot be asked for.
-    let manifest = node("n", "4")
+    let manifest = node("n1", "4")
         + "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i, resources: \
            {requests: {example.com/tpu: '1'}, limits: {example.com/tpu: '1'}}}]}\n---\n";
     let report = look(&sandbox(&manifest), &FixQuestion::any(key("web")));
@@ -158,7 +158,7 @@ fn what_needs_no_fix_and_what_has_none_is_said() {
 
 #[test]
 fn a_search_that_is_ended_keeps_what_is_proven() {
-    let manifest = node("n", "4") + &pod("other", "2", "", ", nodeName: n") + &pod("web", "2500m", "", "");
+    let manifest = node("n1", "4") + &pod("other", "2", "", ", nodeName: n1") + &pod("web", "2500m", "", "");
     let simulator = sandbox(&manifest);
     let report = find(&simulator, &FixQuestion::any(key("web")), &mut |progress| {
         if progress.n_proven > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -173,7 +173,7 @@ fn a_search_that_is_ended_keeps_what_is_proven() {
 
 #[test]
 fn kubectl_lines_fit_the_owner_of_the_pod() {
-    let tainted = with_spec("n", "", "taints: [{key: gpu, effect: NoSchedule}]");
+    let tainted = with_spec("n1", "", "taints: [{key: gpu, effect: NoSchedule}]");
     let owned = ", labels: {pod-template-hash: 6c9f}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: \
                  web-6c9f, uid: u, controller: true}]";
     for (metadata, spec, expected) in [
@@ -202,8 +202,8 @@ fn kubectl_lines_fit_the_owner_of_the_pod() {
 
 #[test]
 fn several_changes_are_made_all_or_none() {
-    let mut simulator = sandbox(&(node("n", "4") + &pod("web", "1", "", "")));
-    let edits = vec![Edit::Cordon("n".into()), Edit::Uncordon("lost".into())];
+    let mut simulator = sandbox(&(node("n1", "4") + &pod("web", "1", "", "")));
+    let edits = vec![Edit::Cordon("n1".into()), Edit::Uncordon("lost".into())];
     let error = simulator.edit(&Edit::Several { what: "both".into(), edits });
     assert!(error.is_err());
     assert!(!simulator.api().objects().nodes.values().any(|node| node.spec.unschedulable));

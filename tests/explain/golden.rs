@@ -108,7 +108,8 @@ fn differences(told: &Explanation, golden: &Decision) -> Vec<String> {
     }
     let totals: BTreeMap<&str, i64> =
         told.nodes.iter().filter_map(|node| Some((node.node.as_str(), node.total?))).collect();
-    for (node, total) in &totals {
+    // Of a gated pod it is told what would come after the gate; the oracle stops there.
+    for (node, total) in totals.iter().filter(|_| golden.outcome == "fits") {
         check(
             "total",
             golden.totals.get(*node) == Some(total),

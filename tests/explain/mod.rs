@@ -3,6 +3,7 @@
 mod capacity;
 mod fix;
 mod golden;
+mod objects;
 mod placement;
 mod report;
 mod to_win;

@@ -77,8 +77,10 @@ fn the_documentation_describes_what_there_is() {
         assert!(text.contains(&format!("`{}`", function.usage())), "{}", function.usage());
         assert!(text.contains(function.about), "{}", function.about);
     }
-    for word in UNTIL.split('`').chain(DEEDS.split('`')).skip(1).step_by(2) {
-        assert!(text.contains(word), "{word}");
+    for words in [UNTIL, DEEDS] {
+        for word in words.split('`').skip(1).step_by(2) {
+            assert!(text.contains(word), "{word}");
+        }
     }
     let examples = blocks(text, "toml");
     let whole = examples.iter().find(|example| example.contains("[[question]]")).unwrap();
@@ -217,8 +219,8 @@ fn hints_come_one_by_one_and_the_answer_can_be_told() {
     );
     course.again();
     assert!(!course.is_told());
-    assert!(course.next().unwrap_err().contains("the last lesson"));
-    assert!(course.previous().unwrap_err().contains("the first lesson"));
+    assert!(course.next_lesson().unwrap_err().contains("the last lesson"));
+    assert!(course.previous_lesson().unwrap_err().contains("the first lesson"));
 }
 
 #[test]

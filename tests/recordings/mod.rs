@@ -10,6 +10,7 @@ mod golden;
 mod import;
 mod leaks;
 mod live_past;
+mod own_plugin;
 mod player;
 mod privacy;
 mod recorder;

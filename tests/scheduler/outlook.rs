@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schedscope::api::Duration;
+use schedscope::config::FeatureGates;
 use schedscope::driver::history::Machine;
 use schedscope::driver::outlook::run::{Progress, RunError, run_out};
 use schedscope::driver::outlook::task::Answer;
 use schedscope::driver::outlook::what_if::{WhatIf, what_if};
+use schedscope::driver::recorder::RecordingTap;
 use schedscope::driver::runner::run_to_rest;
 use schedscope::driver::sandbox::changes::Change;
 use schedscope::driver::sandbox::generate::{GenerateOptions, Work, manifests};
@@ -16,8 +18,10 @@ use schedscope::driver::sandbox::simulator::Simulator;
 use schedscope::driver::sandbox::words;
 use schedscope::driver::session::{Edit, SessionCommand as Tell};
 use schedscope::driver::stepper::Stepper;
+use schedscope::scheduler::SchedulerOptions;
 
-use crate::support::world::{node, pod, sandbox};
+use crate::support::test_plugins::Calls;
+use crate::support::world::{START, api_of, frameworks, node, pod, sandbox};
 
 fn generated(seed: u64) -> Simulator {
     let mix = vec![(Work::Web, 3), (Work::Api, 2), (Work::Batch, 2), (Work::System, 1)];
@@ -178,6 +182,24 @@ fn a_run_ends_when_nobody_waits() {
 }
 
 #[test]
+fn what_is_asked_on_copies_never_reaches_the_recording_of_the_session() {
+    let manifest =
+        node("a", "4") + &node("b", "4") + &owned("web-1-x", "ReplicaSet", "a") + &pod("new", "1", "", "");
+    let profiles = frameworks(None, &Calls::default(), &FeatureGates::default());
+    let options = SchedulerOptions::default();
+    let tap = Some(RecordingTap::in_memory());
+    let mut simulator = Simulator::recorded(profiles, options, api_of(&manifest), START, tap).unwrap();
+    simulator.apply(&SimulatorOp::StepCycle, None);
+    let n = simulator.n_recorded();
+    assert!(n > 0);
+    ask(&simulator, "drain a");
+    run_to_rest(&mut simulator.clone());
+    assert_eq!(simulator.n_recorded(), n);
+    run_to_rest(&mut simulator);
+    assert!(simulator.n_recorded() > n, "the session itself is recorded all the same");
+}
+
+#[test]
 fn a_drain_can_be_taken_back_and_done_again() {
     let drain = SimulatorOp::Edit(Edit::Change(Change::Drain("general-a-0001".into())));
     let mut one = generated(2);
@@ -210,11 +232,10 @@ fn a_question_in_a_session_changes_nothing_and_can_be_taken_over_as_a_branch() {
     stepper.command(Tell::TakeWhatIf);
     assert_eq!((stepper.moment().branch, stepper.moment().n_branches), (1, 2));
     assert!(stepper.what_if().is_none());
-    for _ in 0..60 {
-        stepper.command(Tell::StepCycle);
-    }
     // What was told of comes to be.
-    let pods = &stepper.simulator().api().objects().pods;
+    let mut branch = stepper.simulator().clone();
+    run_to_rest(&mut branch);
+    let pods = &branch.api().objects().pods;
     for moved in &answer.moved {
         let node = pods.get(&moved.pod).map(|pod| pod.spec.node_name.clone());
         assert_eq!(node, moved.after, "{}", moved.pod);

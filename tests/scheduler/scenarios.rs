@@ -15,7 +15,7 @@ use schedscope::driver::stepper::Stepper;
 use schedscope::scheduler::SchedulerOptions;
 
 use crate::support::test_plugins::Calls;
-use crate::support::world::{build, pod, sandbox};
+use crate::support::world::{build, sandbox};
 
 fn no_file(name: &str) -> Result<String, String> {
     Err(format!("{name}: there is no such file"))
@@ -160,12 +160,11 @@ arrivals:
 
 #[test]
 fn what_is_expected_and_not_so_is_told_with_what_is() {
-    let pods = pod("web", "1", "", "").replace("---\n", "").trim_end().to_owned();
     let text = format!(
         "{CLUSTER}
 steps:
 - at: 1s
-  apply: '{}'
+  apply: {{apiVersion: v1, kind: Pod, metadata: {{name: web}}, spec: {{containers: [{{name: c, image: i}}]}}}}
 - at: 5s
   expect:
   - {{pod: web, placed: true}}
@@ -175,8 +174,7 @@ steps:
 finally:
 - {{nodes: 2}}
 - {{preempted: '>0'}}
-",
-        pods.replace('\'', "''")
+"
     );
     let file = try_read("x.yaml", &text).unwrap();
     let simulator = run(&file);

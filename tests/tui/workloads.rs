@@ -48,7 +48,7 @@ fn view() -> SessionView {
             [1, 1, 1, 0],
             "0 of 1 succeeded",
         ),
-        row(WorkloadKind::Deployment, "web", None, [6, 7, 5, 1], "rolling out: 3 of the old to go"),
+        row(WorkloadKind::Deployment, "web", None, [6, 7, 5, 1], "rolling out: 4 of 6 updated"),
         row(WorkloadKind::ReplicaSet, "web-6b7c9d", Some(("Deployment", "web")), [4, 4, 2, 1], ""),
         row(WorkloadKind::ReplicaSet, "web-5f2xkz", Some(("Deployment", "web")), [3, 3, 3, 0], ""),
         row(WorkloadKind::DaemonSet, "log-agent", None, [5, 5, 5, 0], ""),

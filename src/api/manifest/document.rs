@@ -8,9 +8,6 @@
 //! long dump are never all in memory.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use serde::Deserialize as _;
 
 use super::decode::{DecodeError, Decoder, describe};
 use super::error::Segment;
@@ -459,12 +456,6 @@ impl Reading<'_, '_> {
 
     fn read_living(&self, root: usize, kind: LivingKind) -> Result<Living, DecodeError> {
         let mut object = Living::deserialize_kind(kind, Decoder::new(self.nodes, root))?;
-        if let Living::Workload(workload) = &mut object
-            && let Some(spec) = get(self.nodes, root, "spec")
-        {
-            let text = serde_json::Value::deserialize(Decoder::new(self.nodes, spec))?;
-            workload.text = Some(Arc::new(text));
-        }
         let metadata = object.metadata_mut();
         if metadata.name.is_empty() {
             return Err(self.nameless(root));

@@ -231,8 +231,8 @@ pub(super) fn cells(id: ResourceId, document: &Value, now: Time) -> Vec<Value> {
     let name = at.text("/metadata/name");
     let made = age(at.get("/metadata/creationTimestamp"), now);
     let cells = match id.get().kind {
-        "Pod" => pod(&at, name, made),
-        "Node" => node(&at, name, made),
+        "Pod" => pod(&at, &name, &made),
+        "Node" => node(&at, &name, &made),
         "Namespace" => json!([name, at.or("/status/phase", "Active"), made]),
         "Deployment" => {
             let ready = format!("{}/{}", at.number("/status/readyReplicas"), at.number("/spec/replicas"));
@@ -282,7 +282,7 @@ pub(super) fn cells(id: ResourceId, document: &Value, now: Time) -> Vec<Value> {
                 selector(&at, "/spec/selector"),
             ])
         }
-        "Job" => job(&at, name, made, now),
+        "Job" => job(&at, &name, &made, now),
         "CronJob" => {
             let last = at.get("/status/lastScheduleTime");
             let last = if last.is_none() { "<none>".to_owned() } else { age(last, now) };
@@ -350,8 +350,8 @@ pub(super) fn cells(id: ResourceId, document: &Value, now: Time) -> Vec<Value> {
                 made,
             ])
         }
-        "Service" => service(&at, name, made),
-        "Event" => event(&at, name, now),
+        "Service" => service(&at, &name, &made),
+        "Event" => event(&at, &name, now),
         "ConfigMap" => json!([name, at.n_fields("/data") + at.n_fields("/binaryData"), made]),
         "Secret" => json!([name, at.or("/type", "Opaque"), at.n_fields("/data"), made]),
         "ServiceAccount" => json!([name, at.list("/secrets").len(), made]),
@@ -381,7 +381,7 @@ pub(super) fn cells(id: ResourceId, document: &Value, now: Time) -> Vec<Value> {
     }
 }
 
-fn pod(at: &At<'_>, name: String, made: String) -> Value {
+fn pod(at: &At<'_>, name: &str, made: &str) -> Value {
     let statuses = at.list("/status/containerStatuses");
     let is_ready = at
         .list("/status/conditions")
@@ -422,17 +422,17 @@ fn pod_status(at: &At<'_>) -> String {
     if is_gated {
         return "SchedulingGated".to_owned();
     }
-    let statuses = at.list("/status/containerStatuses").iter().rev();
-    let said = statuses.filter_map(|status| {
+    let statuses = at.list("/status/containerStatuses").iter();
+    let mut said = statuses.filter_map(|status| {
         let place = At(status);
         let waiting = place.text("/state/waiting/reason");
         let ended = place.text("/state/terminated/reason");
         [waiting, ended].into_iter().find(|reason| !reason.is_empty())
     });
-    said.last().unwrap_or(reason)
+    said.next().unwrap_or(reason)
 }
 
-fn node(at: &At<'_>, name: String, made: String) -> Value {
+fn node(at: &At<'_>, name: &str, made: &str) -> Value {
     let ready = at.list("/status/conditions").iter().find(|condition| condition["type"] == "Ready");
     let mut status = match ready.map(|condition| condition["status"] == "True") {
         Some(true) => "Ready".to_owned(),
@@ -475,7 +475,7 @@ fn node(at: &At<'_>, name: String, made: String) -> Value {
     ])
 }
 
-fn job(at: &At<'_>, name: String, made: String, now: Time) -> Value {
+fn job(at: &At<'_>, name: &str, made: &str, now: Time) -> Value {
     let has = |type_: &str| {
         let conditions = at.list("/status/conditions").iter();
         conditions.into_iter().any(|condition| condition["type"] == type_ && condition["status"] == "True")
@@ -510,7 +510,7 @@ fn job(at: &At<'_>, name: String, made: String, now: Time) -> Value {
     json!([name, status, completions, duration, made, template.0, template.1, selector(at, "/spec/selector")])
 }
 
-fn service(at: &At<'_>, name: String, made: String) -> Value {
+fn service(at: &At<'_>, name: &str, made: &str) -> Value {
     let ports: Vec<String> = at
         .list("/spec/ports")
         .iter()
@@ -538,7 +538,7 @@ fn service(at: &At<'_>, name: String, made: String) -> Value {
     ])
 }
 
-fn event(at: &At<'_>, name: String, now: Time) -> Value {
+fn event(at: &At<'_>, name: &str, now: Time) -> Value {
     // Both forms of Events come here.
     let place = |core: &str, other: &str| at.get(core).or_else(|| at.get(other));
     let text = |core: &str, other: &str| plain(place(core, other)).unwrap_or_default();

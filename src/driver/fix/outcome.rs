@@ -78,14 +78,10 @@ pub(super) fn effects(
     with: &Simulator,
     about: &NamespacedName,
 ) -> Effects {
-    let pods = |simulator: &Simulator| -> BTreeMap<NamespacedName, Arc<Pod>> {
-        simulator.api().objects().pods.clone()
-    };
-    let (before, base, now) = (pods(start), pods(without), pods(with));
+    let [before, base, now] = [start, without, with].map(|simulator| &simulator.api().objects().pods);
     let node_of = |pods: &BTreeMap<NamespacedName, Arc<Pod>>, key: &NamespacedName| {
-        pods.get(key)
-            .filter(|pod| pod.is_assigned() && !pod.is_terminating())
-            .map(|pod| pod.spec.node_name.clone())
+        let pod = pods.get(key).filter(|pod| pod.is_assigned() && !pod.is_terminating());
+        pod.map(|pod| pod.spec.node_name.clone())
     };
     let mut found = Effects::default();
     for (key, pod) in base.iter().filter(|(key, _)| *key != about) {
@@ -93,16 +89,16 @@ pub(super) fn effects(
         if now.get(key).is_some_and(|now| Arc::ptr_eq(now, pod)) {
             continue;
         }
-        match (node_of(&base, key), node_of(&now, key)) {
+        match (node_of(base, key), node_of(now, key)) {
             (Some(from), Some(to)) if from != to => found.moved.push((key.clone(), from, to)),
-            (Some(_), None) if node_of(&before, key).is_some() => found.evicted.push(key.clone()),
+            (Some(_), None) if node_of(before, key).is_some() => found.evicted.push(key.clone()),
             (Some(_), None) => found.stuck.push(key.clone()),
             (None, Some(to)) => found.also_placed.push((key.clone(), to)),
             _ => {}
         }
     }
     for key in now.keys().filter(|key| *key != about && !base.contains_key(*key)) {
-        if let Some(to) = node_of(&now, key) {
+        if let Some(to) = node_of(now, key) {
             found.also_placed.push((key.clone(), to));
         }
     }

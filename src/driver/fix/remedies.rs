@@ -169,7 +169,8 @@ pub(super) fn shortages(pod: &PodInfo, node: &NodeInfo) -> Vec<Short> {
         }
     };
     add(resources::PODS, 1, n_pods, allowed);
-    let fixed: [(&str, fn(&Resource) -> i64); 3] = [
+    type Amount = fn(&Resource) -> i64;
+    let fixed: [(&str, Amount); 3] = [
         (resources::CPU, |resource| resource.milli_cpu),
         (resources::MEMORY, |resource| resource.memory),
         (resources::EPHEMERAL_STORAGE, |resource| resource.ephemeral_storage),
@@ -372,12 +373,10 @@ fn spread(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
     };
     let violated: Vec<_> = found.iter().filter(|spread| !spread.is_kept()).collect();
     let constraints = &cx.pod.spec.topology_spread_constraints;
-    let place_of = |topology_key: &str| {
-        let is_it = |constraint: &&_| -> bool {
-            let constraint: &crate::api::objects::TopologySpreadConstraint = constraint;
-            *constraint.topology_key == *topology_key && constraint.when_unsatisfiable == "DoNotSchedule"
-        };
-        constraints.iter().position(|constraint| is_it(&constraint))
+    let place_of = |key: &str| {
+        constraints.iter().position(|constraint| {
+            *constraint.topology_key == *key && constraint.when_unsatisfiable == "DoNotSchedule"
+        })
     };
     let (mut relax, mut raise) = (Vec::new(), Vec::new());
     let (mut keys, mut skews) = (Vec::new(), Vec::new());
@@ -483,7 +482,7 @@ fn is_guarded(objects: &ObjectStore, pod: &Pod) -> bool {
     })
 }
 
-/// `hostname` pins.
+/// Ties the pod to a node by its host name; `None` if the node has no such label.
 pub(super) fn pin_to(pod: &Pod, node: &NodeInfo) -> Option<Change> {
     const HOSTNAME: &str = "kubernetes.io/hostname";
     let name = node.node()?.label(HOSTNAME)?;

@@ -80,9 +80,7 @@ pub fn find(
     search.report.progress.n_candidates = sets.len();
     search.try_all(sets);
     let mut report = search.report;
-    report
-        .fixes
-        .sort_by(|a, b| (a.cost, a.changes.len(), a.title()).cmp(&(b.cost, b.changes.len(), b.title())));
+    report.fixes.sort_by_key(|fix| (fix.cost, fix.changes.len(), fix.title()));
     Ok(report)
 }
 

@@ -96,7 +96,7 @@ fn whole(number: i64) -> u64 {
 }
 
 fn share(requested: u64, allocatable: u64) -> u64 {
-    if allocatable == 0 { 0 } else { requested.saturating_mul(1_000) / allocatable }
+    requested.saturating_mul(1_000).checked_div(allocatable).unwrap_or(0)
 }
 
 /// What is asked for on a node, and what it has, by resource: CPU, memory, places, then its extended resources.

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::measures::{Measures, Waits, measure};
 use crate::api::objects::Pod;
-use crate::api::{Duration, NamespacedName, Object, Str, Time, Uid};
-use crate::driver::history::Machine;
+use crate::api::{Duration, NamespacedName, Object, Time, Uid};
 use crate::driver::runner::{PodResult, pod_result, run_watched};
 use crate::driver::sandbox::api::WatchEvent;
-use crate::driver::sandbox::ops::{SimulatorOp, SimulatorSaid};
+use crate::driver::sandbox::scenario::Scenario;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::driver::session::Edit;
 
@@ -19,8 +18,6 @@ use crate::driver::session::Edit;
 pub struct Progress {
     /// Attempts so far.
     attempts: AtomicU64,
-    /// Pods that had a node to be found for at the start.
-    to_do: AtomicU64,
     is_cancelled: AtomicBool,
 }
 
@@ -169,7 +166,7 @@ impl Watcher {
     }
 }
 
-/// Makes changes to a sandbox and runs it on until nothing moves. `attempt` is the simulated time that an attempt takes.
+/// Makes changes to a sandbox and runs it on until nothing moves; one with a scenario, until that is over. `attempt` is the simulated time that an attempt takes.
 ///
 /// # Errors
 /// A change that cannot be made, or nobody waits any more.
@@ -184,10 +181,7 @@ pub fn run_out(
     let mut watcher = Watcher::new(simulator);
     let mut said = Vec::new();
     for change in changes {
-        let SimulatorSaid::Edited(done) = simulator.apply(&SimulatorOp::Edit(change.clone()), None).said
-        else {
-            continue;
-        };
+        let done = simulator.noting(|simulator| simulator.edit(change));
         let is_drain = matches!(change, Edit::Change(crate::driver::sandbox::changes::Change::Drain(_)));
         watcher.see(simulator, if is_drain { By::Drain } else { By::Others });
         said.push(done.map_err(|reason| {
@@ -195,16 +189,17 @@ pub fn run_out(
             RunError::Change { change, reason }
         })?);
     }
-    progress.to_do.fetch_add(watcher.waiting.len() as u64, Ordering::Relaxed);
     let is_done = run_watched(simulator, attempt, &mut |simulator, op| {
         let is_step = op.is_step();
         if is_step {
             progress.attempts.fetch_add(1, Ordering::Relaxed);
         }
         watcher.see(simulator, if is_step { By::Scheduler } else { By::Others });
-        !progress.is_cancelled()
+        // What comes after the end of a scenario is nobody's wish.
+        let is_over = simulator.scenario().is_some_and(Scenario::is_over);
+        !progress.is_cancelled() && !is_over
     });
-    if !is_done {
+    if !is_done && progress.is_cancelled() {
         return Err(RunError::Cancelled);
     }
     let counts = simulator.scheduler().counts();
@@ -222,9 +217,4 @@ pub fn run_out(
         attempts: (counts.cycles - before.cycles, counts.failed - before.failed),
         simulated: simulator.now() - start,
     })
-}
-
-/// The node of a pod in an outcome.
-pub fn node_of(outcome: &Outcome, pod: &NamespacedName) -> Option<Str> {
-    outcome.pods.get(pod).and_then(|pod| pod.node.clone())
 }

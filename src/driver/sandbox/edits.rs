@@ -55,7 +55,7 @@ pub(super) struct Said {
 
 impl Said {
     /// Such as `pod/web`, `created`.
-    pub(super) fn add(&mut self, label: String, done: &str) {
+    pub(super) fn add(&mut self, label: &str, done: &str) {
         *self.counts.entry(done.to_owned()).or_default() += 1;
         if self.first.len() < N_SAID {
             self.first.push(format!("{label} {done}"));
@@ -102,7 +102,7 @@ impl SandboxApi {
             let label = format!("{}/{}", object.kind().as_str().to_lowercase(), object.key().name);
             let done = changed.apply(object, now)?.as_str();
             if !told_elsewhere.contains(&label) {
-                said.add(label, done);
+                said.add(&label, done);
             }
         }
         *self = changed;

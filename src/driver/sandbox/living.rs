@@ -35,7 +35,7 @@ pub(super) fn apply_text(
     if !loaded.living.is_empty() {
         for done in controllers.apply_living(api, now, loaded.living) {
             if let Some((label, done)) = done.split_once(' ') {
-                said.add(label.to_owned(), done);
+                said.add(label, done);
             }
         }
     }

@@ -393,6 +393,20 @@ impl Simulator {
         self.recording.behind
     }
 
+    /// Whether what happens is recorded, if there is a recording: not on a copy that somebody looks at.
+    pub(super) const fn is_recording(&self) -> bool {
+        self.recording.is_active
+    }
+
+    /// Does something and keeps what the watches report meanwhile ([`Self::last_events`]). Whether it is recorded stays as
+    /// it is.
+    pub(in crate::driver) fn noting<R>(&mut self, deed: impl FnOnce(&mut Self) -> R) -> R {
+        self.notes = Some(Notes::default());
+        let outcome = deed(self);
+        self.last_events = self.notes.take().unwrap_or_default().events;
+        outcome
+    }
+
     /// An operation begins that is recorded, or one that was recorded already.
     pub(super) fn set_recording(&mut self, is_active: bool) {
         self.recording.is_active = is_active;

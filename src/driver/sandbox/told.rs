@@ -45,9 +45,6 @@ impl Simulator {
 
     pub(super) fn tell_of_documents(&mut self) {
         for change in self.api.take_document_changes() {
-            if let Some(controllers) = &mut self.controllers {
-                controllers.observe_document(&change);
-            }
             if let Some(told) = &mut self.told {
                 told.push(Told::Document(change));
             }

@@ -120,6 +120,24 @@ fn victims_stand_in_the_order_of_their_importance() {
 }
 
 #[test]
+fn every_pod_of_lower_priority_is_tried_the_protected_ones_first_and_it_is_known_what_refused() {
+    let mut world = cluster();
+    let (result, _) = post_filter(&mut world, &pending(1000, 2, ""));
+    let evidence = result.unwrap().evidence.unwrap();
+    let on_a = evidence.candidates.iter().find(|candidate| candidate.node_name.as_ref() == "a").unwrap();
+    let tried: Vec<(&str, bool, Option<String>)> = on_a
+        .victims
+        .tried
+        .iter()
+        .map(|tried| {
+            let refusal = tried.refusal.as_ref().map(Status::message);
+            (tried.pod.pod.metadata.name.as_ref(), tried.violates_budget, refusal)
+        })
+        .collect();
+    assert_eq!(tried, [("a1", true, None), ("a2", false, Some("Insufficient cpu".to_owned()))]);
+}
+
+#[test]
 fn where_it_does_not_help_the_text_says_so_of_every_node() {
     let text = |priority, cpu, more: &str| {
         let mut world = cluster();

@@ -163,13 +163,22 @@ pub fn explain_match(state: &CycleState, node: &Node) -> Option<Vec<ClaimExplana
     Some(all)
 }
 
+/// How storage scores on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapacityScore {
+    /// What each class contributes.
+    pub classes: Vec<ClassUse>,
+    /// The points of the profile's shape: utilization and score, each from 0 to 100.
+    pub shape: Vec<(i64, i64)>,
+}
+
 /// What each class of storage contributes to the score of a node, and the points of the profile's shape; absent where
 /// storage is not scored.
-pub fn explain_capacity(state: &CycleState, node: &Node) -> Option<(Vec<ClassUse>, Vec<(i64, i64)>)> {
+pub fn explain_capacity(state: &CycleState, node: &Node) -> Option<CapacityScore> {
     let Scoring(scorer) = state.read::<Scoring>()?;
     let claims = state.read::<StateData>()?.claims.as_ref()?;
     let found = claims.find_on(node).ok()?;
-    Some((scorer.classes(&found.volumes), scorer.points()))
+    Some(CapacityScore { classes: scorer.classes(&found.volumes), shape: scorer.points() })
 }
 
 fn explain_bound(claims: &PodVolumeClaims, bound: &BoundClaim, node: &Node) -> ClaimExplanation {

@@ -25,8 +25,8 @@ use std::sync::Arc;
 pub use self::assume_cache::{Assumed, VolumeState};
 pub use self::claims::{UnboundClaim, WhyImmediate};
 pub use self::explain::{
-    CapacityTried, ClaimExplanation, ClaimOutcome, NotProvisioned, VolumeTried, explain_capacity,
-    explain_match, explain_unbound,
+    CapacityScore, CapacityTried, ClaimExplanation, ClaimOutcome, NotProvisioned, VolumeTried,
+    explain_capacity, explain_match, explain_unbound,
 };
 pub use self::matching::{Match, Mismatch, Wanted, is_bound_to};
 pub use self::scoring::ClassUse;

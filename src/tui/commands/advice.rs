@@ -26,6 +26,14 @@ pub(super) fn fix(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, String
     Ok(Deed::Session(SessionCommand::Advise(AdviceQuestion::Fix(question))))
 }
 
+/// `:try-fix`.
+pub(super) fn try_fix(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
+    let [number] = arguments else { return Err(usage("try-fix")) };
+    let number = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let index = number.ok_or_else(|| "write the number of a fix, from 1 on".to_owned())?;
+    Ok(Deed::Session(SessionCommand::TryFix(index)))
+}
+
 /// `:capacity`.
 pub(super) fn capacity(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, String> {
     let (rest, may_preempt) = match arguments {

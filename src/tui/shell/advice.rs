@@ -1,7 +1,7 @@
 //! What was worked out in copies comes in: a list to choose from, or a text.
 
 use crate::driver::advice::Advice;
-use crate::driver::session::{NoticeLevel, SessionView};
+use crate::driver::session::SessionView;
 use crate::tui::overlays::fixes::FixesOverlay;
 use crate::tui::overlays::message::Message;
 
@@ -17,14 +17,11 @@ impl Shell {
         match advice.as_ref() {
             Advice::Fix(report) => {
                 let pod = &report.question.pod;
-                if let Some(node) = &report.is_fine_on {
-                    let said = format!("nothing needs to change: pod {pod} gets to {node} by itself");
-                    self.notify(NoticeLevel::Info, said);
-                } else if report.fixes.is_empty() {
+                if !report.fixes.is_empty() {
+                    self.overlays.push(Box::new(FixesOverlay::default()));
+                } else if report.is_fine_on.is_none() {
                     let body = format!("{}\n\n{}", report.message, report.not_found().join("\n"));
                     self.overlays.push(Box::new(Message::new(format!("no fix for {pod}"), body)));
-                } else {
-                    self.overlays.push(Box::new(FixesOverlay::default()));
                 }
             }
             Advice::Capacity(report) => {

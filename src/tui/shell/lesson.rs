@@ -81,7 +81,7 @@ impl Shell {
         let mut had_room = false;
         if !area.is_empty() {
             let inner =
-                frame::frame(area, buf, &self.panel_title(&blocks), theme.style(Role::BorderFocused), glyphs);
+                frame::frame(area, buf, &self.panel_title(&blocks), theme.style(Role::Border), glyphs);
             let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
             let body = Rect { height: inner.height.saturating_sub(1), ..inner };
             let lines = lesson::lines(&blocks, Part::Body, usize::from(body.width), glyphs);
@@ -213,8 +213,8 @@ impl Shell {
             LessonDeed::Answer(typed) => course.answer(&typed),
             LessonDeed::Hint => course.hint(),
             LessonDeed::Reveal => course.reveal(),
-            LessonDeed::Next => course.next(),
-            LessonDeed::Previous => course.previous(),
+            LessonDeed::Next => course.next_lesson(),
+            LessonDeed::Previous => course.previous_lesson(),
             LessonDeed::Again => Ok(course.again()),
             LessonDeed::GoTo(word) => match course.find(&word) {
                 Some(at) => course.go_to(at),
@@ -227,7 +227,7 @@ impl Shell {
                 self.overlays.clear();
                 self.look_at(&step);
                 if let Some(notice) = step.notice {
-                    self.notify(NoticeLevel::Info, notice);
+                    self.notify(NoticeLevel::Warning, notice);
                 }
                 step.stage.map(|stage| Effect::Session(SessionCommand::Stage(stage))).into_iter().collect()
             }

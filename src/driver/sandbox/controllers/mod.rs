@@ -28,7 +28,6 @@ use crate::api::{Kind, NamespacedName, Object, Rng, Str, Time, Uid};
 use crate::scheduler::Scheduler;
 
 use super::api::{SandboxApi, WatchEvent};
-use super::documents::DocumentChange;
 use super::world::{World, WorldOrder, WorldSettings, WorldView};
 use device_drivers::DeviceDrivers;
 pub(super) use journal::Said;
@@ -195,13 +194,6 @@ impl Controllers {
             world.observe(event);
         }
         self.observe_object(event);
-    }
-
-    /// A change of an object that no scheduler reads was reported.
-    pub(super) fn observe_document(&mut self, change: &DocumentChange) {
-        if let Some(world) = &mut self.world {
-            world.observe_document(change);
-        }
     }
 
     fn observe_object(&mut self, event: &WatchEvent) {

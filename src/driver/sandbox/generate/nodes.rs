@@ -60,9 +60,17 @@ pub(super) struct Node {
 
 /// The nodes, pool by pool; in each, zone after zone in turn.
 pub(super) fn make(options: &GenerateOptions, rng: &mut Rng) -> Vec<Node> {
+    // A pool is as large as the share of the pods that run on it, the agents on all nodes left aside.
+    let share = |work: &[Work]| {
+        let of = |wanted: &dyn Fn(Work) -> bool| -> usize {
+            options.mix.iter().filter(|(known, _)| wanted(*known)).map(|(_, weight)| *weight as usize).sum()
+        };
+        options.nodes * of(&|known| work.contains(&known)) / of(&|known| known != Work::System).max(1)
+    };
     let has = |work: &[Work]| options.mix.iter().any(|(known, _)| work.contains(known));
-    let gpu = if has(&[Work::Gpu, Work::Devices]) { (options.nodes / 10).max(1) } else { 0 };
-    let memory = if has(&[Work::Db, Work::Cache]) { options.nodes / 5 } else { 0 };
+    let gpus = [Work::Gpu, Work::Devices];
+    let gpu = if has(&gpus) { share(&gpus).max(1) } else { 0 };
+    let memory = share(&[Work::Db, Work::Cache]);
     // One node is of the kind that everything runs on.
     let gpu = gpu.min(options.nodes.saturating_sub(1));
     let memory = memory.min(options.nodes.saturating_sub(1 + gpu));

@@ -211,7 +211,7 @@ fn add(cluster: &mut Cluster, work: Work, replicas: usize, rng: &mut Rng) {
         replicas,
         cpu,
         memory,
-        gpus: if work == Work::Gpu { [1, 2, 4].get(rng.below(3)).copied().unwrap_or(1) } else { 0 },
+        gpus: if work == Work::Gpu { [1, 1, 2].get(rng.below(3)).copied().unwrap_or(1) } else { 0 },
         pool: shape.pool,
         spread: match work {
             Work::Web => Some((1, true)),
@@ -246,25 +246,32 @@ fn mark_pending(options: &GenerateOptions, cluster: &mut Cluster, rng: &mut Rng)
 
 /// Makes the requests of all pods that run add up to the share that is wanted, in each pool.
 fn scale_requests(options: &GenerateOptions, nodes: &[Node], cluster: &mut Cluster) {
-    for pool in [Pool::General, Pool::Memory, Pool::Gpu] {
-        let is_there = |node: &&Node| node.pool == pool;
-        let cpu_there: u64 = nodes.iter().filter(is_there).map(|node| node.cpu).sum();
-        let memory_there: u64 = nodes.iter().filter(is_there).map(|node| node.memory).sum();
-        let smallest = nodes.iter().filter(is_there).map(|node| (node.cpu, node.memory)).min();
-        let Some((least_cpu, least_memory)) = smallest else { continue };
-        let mut asked = (0_u64, 0_u64);
-        for pod in cluster.pods.iter().filter(|pod| !pod.is_pending) {
-            let Some(of) = cluster.workloads.get(pod.of).filter(|of| of.pool == pool) else { continue };
-            asked = (asked.0 + of.cpu, asked.1 + of.memory);
+    // What is as large or as small as it may be leaves more to the others.
+    for _ in 0..4 {
+        for pool in [Pool::General, Pool::Memory, Pool::Gpu] {
+            scale_pool(options, nodes, cluster, pool);
         }
-        let wanted = |there: u64| there * u64::from(options.utilization) / 1_000;
-        // Less of the memory, so that one of the two is what binds.
-        let (cpu_wanted, memory_wanted) = (wanted(cpu_there), wanted(memory_there) * 4 / 5);
-        for of in cluster.workloads.iter_mut().filter(|of| of.pool == pool) {
-            let cpu = of.cpu * cpu_wanted / asked.0.max(1);
-            let memory = of.memory * memory_wanted / asked.1.max(1);
-            of.cpu = (cpu / 5 * 5).clamp(10, (least_cpu / 3).max(10));
-            of.memory = (memory / 16 * 16).clamp(16, (least_memory / 3).max(16));
-        }
+    }
+}
+
+fn scale_pool(options: &GenerateOptions, nodes: &[Node], cluster: &mut Cluster, pool: Pool) {
+    let is_there = |node: &&Node| node.pool == pool;
+    let cpu_there: u64 = nodes.iter().filter(is_there).map(|node| node.cpu).sum();
+    let memory_there: u64 = nodes.iter().filter(is_there).map(|node| node.memory).sum();
+    let smallest = nodes.iter().filter(is_there).map(|node| (node.cpu, node.memory)).min();
+    let Some((least_cpu, least_memory)) = smallest else { return };
+    let mut asked = (0_u64, 0_u64);
+    for pod in cluster.pods.iter().filter(|pod| !pod.is_pending) {
+        let Some(of) = cluster.workloads.get(pod.of).filter(|of| of.pool == pool) else { continue };
+        asked = (asked.0 + of.cpu, asked.1 + of.memory);
+    }
+    let wanted = |there: u64| there * u64::from(options.utilization) / 1_000;
+    // Less of the memory, so that one of the two is what binds.
+    let (cpu_wanted, memory_wanted) = (wanted(cpu_there), wanted(memory_there) * 4 / 5);
+    for of in cluster.workloads.iter_mut().filter(|of| of.pool == pool) {
+        let cpu = of.cpu * cpu_wanted / asked.0.max(1);
+        let memory = of.memory * memory_wanted / asked.1.max(1);
+        of.cpu = (cpu / 5 * 5).clamp(10, (least_cpu / 3).max(10));
+        of.memory = (memory / 16 * 16).clamp(16, (least_memory / 3).max(16));
     }
 }

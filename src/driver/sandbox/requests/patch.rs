@@ -291,8 +291,8 @@ mod tests {
 
     use super::*;
 
-    fn done(kind: PatchKind, document: Value, patch: Value) -> Result<Value, String> {
-        patched(&document, kind, &patch)
+    fn done(kind: PatchKind, document: &Value, patch: &Value) -> Result<Value, String> {
+        patched(document, kind, patch)
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
             {"op": "move", "from": "/a", "path": "/y"},
         ]);
         assert_eq!(
-            done(PatchKind::Json, document.clone(), patch),
+            done(PatchKind::Json, &document, &patch),
             Ok(json!({"l": [0, 2, 3], "x": 2, "y": {"b/c": 2}}))
         );
         for (patch, wrong) in [
@@ -318,7 +318,7 @@ mod tests {
             (json!([{"op": "twist", "path": "/l"}]), "\"twist\" is no operation of a JSON patch"),
             (json!({}), "a JSON patch is a list of operations"),
         ] {
-            assert_eq!(done(PatchKind::Json, document.clone(), patch), Err(wrong.to_owned()));
+            assert_eq!(done(PatchKind::Json, &document, &patch), Err(wrong.to_owned()));
         }
     }
 
@@ -326,7 +326,7 @@ mod tests {
     fn a_merge_patch_replaces_lists_and_null_takes_away() {
         let document = json!({"a": {"b": 1, "c": 2}, "l": [1, 2]});
         let patch = json!({"a": {"b": null, "d": 3}, "l": [3]});
-        assert_eq!(done(PatchKind::Merge, document, patch), Ok(json!({"a": {"c": 2, "d": 3}, "l": [3]})));
+        assert_eq!(done(PatchKind::Merge, &document, &patch), Ok(json!({"a": {"c": 2, "d": 3}, "l": [3]})));
     }
 
     #[test]
@@ -353,7 +353,7 @@ mod tests {
             "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "New", "status": "True"}]},
         });
         assert_eq!(
-            done(PatchKind::Strategic, document, patch),
+            done(PatchKind::Strategic, &document, &patch),
             Ok(json!({
                 "metadata": {"finalizers": ["b"]},
                 "spec": {
@@ -373,9 +373,9 @@ mod tests {
             "labels": {"$patch": "replace", "c": "d"},
         });
         assert_eq!(
-            done(PatchKind::Strategic, document, patch),
+            done(PatchKind::Strategic, &document, &patch),
             Ok(json!({"strategy": {"type": "Recreate"}, "labels": {"c": "d"}}))
         );
-        assert!(done(PatchKind::Strategic, json!({}), json!({"containers": [{"image": "i"}]})).is_err());
+        assert!(done(PatchKind::Strategic, &json!({}), &json!({"containers": [{"image": "i"}]})).is_err());
     }
 }

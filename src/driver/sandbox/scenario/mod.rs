@@ -146,6 +146,11 @@ impl Scenario {
             || self.arrivals.iter().any(|arrivals| arrivals.next().is_some())
     }
 
+    /// Whether its time is over.
+    pub const fn is_over(&self) -> bool {
+        self.is_judged
+    }
+
     /// A change was reported.
     pub(super) fn observe(&mut self, event: &WatchEvent, now: Time) {
         if self.waiting.is_empty() {
@@ -237,9 +242,17 @@ impl Simulator {
                 let said = self.edit(&edit);
                 self.note_of_scenario(at, said.map_err(|error| format!("line {line}: {error}")));
             }
-            Due::Deed(Deed::Mark(name), _) => self.mark(&name),
+            Due::Deed(Deed::Mark(name), _) => {
+                // A copy, and what is done again, leaves no mark.
+                if self.is_recording() {
+                    self.mark(&name);
+                }
+                self.note_of_scenario(at, Ok(name.to_string()));
+            }
             Due::Deed(Deed::Note(text), _) => {
-                self.note(&text);
+                if self.is_recording() {
+                    self.note(&text);
+                }
                 self.note_of_scenario(at, Ok(text.to_string()));
             }
             Due::Deed(Deed::Expect(expectation), _) => self.judge(&expectation),

@@ -130,7 +130,7 @@ impl Autoscaler {
             }
         }
         let pods = api.objects().pods.values().filter(|pod| is_turned_down(pod)).take(PODS_MAX);
-        let waiting: Vec<Arc<Pod>> = pods.cloned().filter(|pod| base.place(pod).is_none()).collect();
+        let waiting: Vec<Arc<Pod>> = pods.filter(|pod| base.place(pod).is_none()).cloned().collect();
         let mut best: Option<(usize, u32, Str)> = None;
         for group in self.groups.values() {
             let there = self.nodes_of(api, group.name()).count();
@@ -167,7 +167,7 @@ impl Autoscaler {
                     .pods
                     .values()
                     .filter(|pod| pod.spec.node_name == *node.name() && is_active(pod))
-                    .filter(|pod| !pod.metadata.controller().is_some_and(|owner| owner.kind == "DaemonSet"))
+                    .filter(|pod| pod.metadata.controller().is_none_or(|owner| owner.kind != "DaemonSet"))
                     .collect();
                 let is_movable = |pod: &&Arc<Pod>| pod.metadata.controller().is_some();
                 if !pods.iter().all(is_movable) || used(node, &pods) >= USED_MAX {

@@ -5,7 +5,6 @@
 //! - [`workloads`]: Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob
 //! - [`budgets`], [`drains`]: the status of disruption budgets, and evictions that heed them
 //! - [`autoscaler`]: nodes of node groups
-//! - [`documents`]: workloads as clients of the API see them
 //! - [`settings`]: which parts there are; [`orders`]: what a person tells the world
 //!
 //! Everything is state and simulated time: a world is cloned with its simulator, draws its random numbers from one seed,
@@ -15,7 +14,6 @@
 mod alarms;
 mod autoscaler;
 pub mod budgets;
-mod documents;
 mod drains;
 mod images;
 mod kubelets;
@@ -42,7 +40,6 @@ use workloads::Workloads;
 
 use super::api::{SandboxApi, WatchEvent};
 use super::controllers::{Deed, Journal, Said};
-use super::documents::DocumentChange;
 use crate::api::objects::{Node, OwnerReference, Pod};
 use crate::api::workloads::{Living, WorkloadKind};
 use crate::api::{Duration, Kind, NamespacedName, Object, Rng, Str, Time};
@@ -54,8 +51,6 @@ const DEEDS_SHOWN: u64 = 200;
 /// What has to be looked at, in the order in which it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
-    /// A workload that a client has written.
-    Document(WorkloadKind, NamespacedName),
     Node(Str),
     Pod(NamespacedName),
     Eviction(NamespacedName),
@@ -195,8 +190,6 @@ impl World {
             }
         }
         lent.workloads.take_over(&mut lent.wx, found);
-        let written = documents::keys(lent.wx.api);
-        lent.wx.due.extend(written.into_iter().map(|(kind, key)| Item::Document(kind, key)));
     }
 
     /// Adds or changes what a manifest says. The sentences are those of kubectl.
@@ -243,20 +236,7 @@ impl World {
                 };
                 self.due.insert(Item::Workload(kind, object.key()));
             }
-            Object::ReplicaSet(_) => {
-                self.due.insert(Item::Document(WorkloadKind::ReplicaSet, object.key()));
-            }
-            Object::StatefulSet(_) => {
-                self.due.insert(Item::Document(WorkloadKind::StatefulSet, object.key()));
-            }
             _ => {}
-        }
-    }
-
-    /// A whole object that no scheduler reads was reported.
-    pub(super) fn observe_document(&mut self, change: &DocumentChange) {
-        if let Some(kind) = documents::kind_of(change.resource) {
-            self.due.insert(Item::Document(kind, change.key.clone()));
         }
     }
 
@@ -291,7 +271,6 @@ impl World {
             let mut lent = self.parts(api, now, journal);
             let Lent { wx, kubelets, evictions, workloads, autoscaler, .. } = &mut lent;
             match item {
-                Item::Document(kind, key) => documents::read(wx, workloads, &(kind, key)),
                 Item::Node(name) => {
                     match wx.api.objects().node(&name).cloned() {
                         Some(node) => kubelets.images.sync_node(&node),
@@ -346,16 +325,6 @@ impl World {
                     }
                 }
             }
-        }
-        self.publish(api, now, journal);
-    }
-
-    /// Writes what has become of workloads into their documents.
-    fn publish(&mut self, api: &mut SandboxApi, now: Time, journal: &mut Journal) {
-        let dirty = self.workloads.take_dirty();
-        let mut lent = self.parts(api, now, journal);
-        for key in &dirty {
-            documents::publish(&mut lent.wx, lent.workloads, key);
         }
     }
 

@@ -25,7 +25,9 @@ use self::links::{Link, links, marked};
 use self::page::Page;
 use super::find::Find;
 use super::{CellKind, Cx, Outcome, Pane, PaneId, Request, Subject};
+use crate::api::{Duration, Time};
 use crate::driver::inspect::Inspected;
+use crate::driver::live::view::LiveView;
 use crate::driver::session::NoticeLevel;
 use crate::explain;
 use crate::scheduler::view::View;
@@ -81,14 +83,23 @@ pub struct DetailsPane {
     kept: Option<Kept>,
 }
 
-/// A page that costs more than a frame may, made once for an answer and a moment.
+/// A page, made once for what it is made of: it can cost more than a frame may.
 #[derive(Debug)]
 struct Kept {
-    subject: Subject,
+    made_of: MadeOf,
     answer: Option<Arc<Inspected>>,
     view: Arc<View>,
-    is_ascii: bool,
+    live: Option<Arc<LiveView>>,
     page: Page,
+}
+
+#[derive(Debug, PartialEq)]
+struct MadeOf {
+    subject: Subject,
+    mode: Mode,
+    is_ascii: bool,
+    /// Answers, simulated time, and the scheduler's.
+    moment: (u64, Duration, Time),
 }
 
 impl DetailsPane {
@@ -101,24 +112,36 @@ impl DetailsPane {
         self.pinned.as_ref().or(cx.selected)
     }
 
-    /// Makes the page of an answer, unless it is there.
+    /// Makes the page of a subject, unless it is there.
     fn keep(&mut self, subject: &Subject, cx: &Cx<'_>) {
-        let answer = cx.view.known.inspected.as_ref();
-        let is_same = |kept: &Kept| {
-            kept.subject == *subject
-                && kept.answer.as_ref().map(Arc::as_ptr) == answer.map(Arc::as_ptr)
-                && Arc::ptr_eq(&kept.view, &cx.view.scheduler)
-                && kept.is_ascii == cx.glyphs.is_ascii
+        let made_of = MadeOf {
+            subject: subject.clone(),
+            mode: self.mode,
+            is_ascii: cx.glyphs.is_ascii,
+            moment: (cx.view.known.n_answered, cx.view.elapsed, cx.view.scheduler.now),
         };
-        if !self.kept.as_ref().is_some_and(is_same) {
-            self.kept = Some(Kept {
-                subject: subject.clone(),
-                answer: answer.cloned(),
-                view: Arc::clone(&cx.view.scheduler),
-                is_ascii: cx.glyphs.is_ascii,
-                page: page_of(subject, cx),
-            });
+        let is_same = |kept: &Kept| {
+            let answer = cx.view.known.inspected.as_ref();
+            kept.made_of == made_of
+                && Arc::ptr_eq(&kept.view, &cx.view.scheduler)
+                && kept.answer.as_ref().map(Arc::as_ptr) == answer.map(Arc::as_ptr)
+                && kept.live.as_ref().map(Arc::as_ptr) == cx.view.live.as_ref().map(Arc::as_ptr)
+        };
+        if self.kept.as_ref().is_some_and(is_same) {
+            return;
         }
+        let page = match (self.mode, subject) {
+            (Mode::Yaml, _) => objects::yaml(subject, cx),
+            (Mode::Rules, Subject::Pod(key)) => rules::rules(key, cx),
+            (Mode::Page | Mode::Rules, _) => page_of(subject, cx),
+        };
+        self.kept = Some(Kept {
+            made_of,
+            answer: cx.view.known.inspected.clone(),
+            view: Arc::clone(&cx.view.scheduler),
+            live: cx.view.live.clone(),
+            page,
+        });
     }
 
     /// Where the page can be scrolled to at most.
@@ -252,27 +275,8 @@ impl Pane for DetailsPane {
         if width == 0 || self.area.height == 0 {
             return;
         }
-        let made;
-        let page = match (self.mode, &subject) {
-            (
-                Mode::Page | Mode::Rules,
-                Subject::Reading(..) | Subject::Internals | Subject::Object(..) | Subject::Profile(_),
-            ) => {
-                self.keep(&subject, cx);
-                match &self.kept {
-                    Some(kept) => &kept.page,
-                    None => return,
-                }
-            }
-            (mode, subject) => {
-                made = match (mode, subject) {
-                    (Mode::Yaml, _) => objects::yaml(subject, cx),
-                    (Mode::Rules, Subject::Pod(key)) => rules::rules(key, cx),
-                    (Mode::Page | Mode::Rules, _) => page_of(subject, cx),
-                };
-                &made
-            }
-        };
+        self.keep(&subject, cx);
+        let Some(Kept { page, .. }) = &self.kept else { return };
         let lines = page.lines(width, &self.find, cx);
         self.n_lines = lines.len();
         self.links = if cx.focused && self.mode != Mode::Yaml {
@@ -356,7 +360,10 @@ fn page_of(subject: &Subject, cx: &Cx<'_>) -> Page {
     let mut page = Page::default();
     match subject {
         Subject::Pod(key) => pod::pod(&mut page, key, cx),
-        Subject::Node(name) => objects::node(&mut page, name, cx),
+        Subject::Node(name) => {
+            objects::node(&mut page, name, cx);
+            pod::lived(&mut page, "Node", &crate::api::NamespacedName::cluster(name.clone()), cx);
+        }
         Subject::Event(event) => objects::event(&mut page, event, cx),
         Subject::Cell { node, plugin, kind } => attempt::cell(&mut page, node, plugin, *kind, cx),
         Subject::Plugin { plugin, phase } => attempt::plugin(&mut page, plugin, *phase, cx),

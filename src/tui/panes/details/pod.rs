@@ -124,7 +124,8 @@ fn info_of<'v>(view: &'v View, pod: &Pod) -> Option<&'v PodInfo> {
     let in_cycle =
         view.cycle.as_ref().map(|cycle| cycle.pod_info.as_ref()).filter(|info| info.uid() == pod.uid());
     in_cycle.or_else(|| {
-        let node = view.nodes.iter().find(|node| *node.name() == pod.spec.node_name)?;
+        let at = view.nodes.binary_search_by(|node| node.name().cmp(&pod.spec.node_name)).ok()?;
+        let node = view.nodes.get(at)?;
         node.pods().iter().map(AsRef::as_ref).find(|info| info.uid() == pod.uid())
     })
 }
@@ -283,9 +284,28 @@ pub(super) const fn outcome_role(outcome: &CycleOutcome) -> Role {
     }
 }
 
-/// What the scheduler wrote about the pod.
+/// What kubelets and controllers of a cluster that lives have done with an object.
+pub(super) fn lived(page: &mut Page, kind: &str, key: &NamespacedName, cx: &Cx<'_>) {
+    let Some(world) = &cx.view.known.world else { return };
+    let deeds: Vec<_> = world
+        .deeds
+        .iter()
+        .rev()
+        .filter(|deed| deed.kind == kind && deed.object == *key)
+        .take(N_EVENTS)
+        .collect();
+    if !deeds.is_empty() {
+        page.heading("in the cluster");
+        for deed in deeds {
+            page.item(ago(&cx.view.scheduler, deed.at), format!("{}: {}", deed.reason, deed.note));
+        }
+    }
+}
+
+/// What the scheduler wrote about the pod, and what became of it.
 fn events(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
     let view = &cx.view.scheduler;
+    lived(page, "Pod", key, cx);
     let events: Vec<_> =
         view.events.iter().rev().filter(|event| event.regarding == *key).take(N_EVENTS).collect();
     if !events.is_empty() {

@@ -22,13 +22,16 @@ use tree::{Field, Text};
 
 pub use tree::{ScenarioError, ScenarioErrors};
 
+/// Finds what came in a recording, with the times since its beginning.
+pub type ReadArrivals<'a> = &'a dyn Fn(&str) -> Result<Vec<(Duration, crate::api::Object)>, String>;
+
 /// Reads what the scenario has from elsewhere.
 #[derive(Clone, Copy)]
 pub struct Elsewhere<'a> {
     /// The text of a file.
     pub file: ReadFile<'a>,
     /// The pods of a recording with the times at which they came, since its beginning.
-    pub recording: &'a dyn Fn(&str) -> Result<Vec<(Duration, crate::api::Object)>, String>,
+    pub recording: ReadArrivals<'a>,
 }
 
 impl std::fmt::Debug for Elsewhere<'_> {
@@ -56,6 +59,9 @@ pub struct ScenarioFile {
 
 /// How much simulated time an attempt takes, if nothing else is said.
 const ATTEMPT: Duration = Duration::from_millis(10);
+
+/// So long it goes on after the last step, if nothing else is said: pods find their nodes meanwhile.
+const SETTLING: Duration = Duration::from_secs(60);
 
 /// Reads a scenario.
 ///
@@ -113,7 +119,7 @@ fn read_root(root: &Field<'_>, name: &str, elsewhere: Elsewhere<'_>) -> Option<S
         arrivals: arrivals.into_iter().map(Arc::new).collect(),
         finally: finally.unwrap_or_default(),
         attempt,
-        lasts: lasts.unwrap_or(end_of_steps.max(end_of_arrivals)),
+        lasts: lasts.unwrap_or(end_of_steps.max(end_of_arrivals) + SETTLING),
         seed,
     };
     Some(ScenarioFile { manifests, config, feature_gates, seed, world, plan: Arc::new(plan) })

@@ -2,6 +2,7 @@
 
 use super::tree::Field;
 use super::{Elsewhere, expect, manifest};
+use crate::api::manifest::load;
 use crate::driver::sandbox::scenario::plan::{Deed, Step};
 use crate::driver::sandbox::words;
 use crate::driver::session::Edit;
@@ -42,6 +43,9 @@ fn one(field: &Field<'_>, elsewhere: Elsewhere<'_>) -> Vec<Step> {
     if let Some(field) = table.get("apply") {
         n_kinds += 1;
         if let Some(source) = manifest(&field) {
+            if let Err(errors) = load(std::slice::from_ref(&source)) {
+                field.wrong(errors.errors.first().map_or_else(String::new, ToString::to_string));
+            }
             deeds.push((Deed::Edit(Edit::Apply { source: source.name, text: source.text }), field.line()));
         }
     }

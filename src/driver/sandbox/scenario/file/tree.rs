@@ -221,7 +221,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    pub fn list(&self) -> Vec<Field<'a>> {
+    pub fn list(&self) -> Vec<Self> {
         match &self.node.value {
             Value::List(items) => items
                 .iter()
@@ -242,7 +242,7 @@ impl<'a> Field<'a> {
     }
 
     /// One value, or a list of them.
-    pub fn one_or_more(&self) -> Vec<Field<'a>> {
+    pub fn one_or_more(&self) -> Vec<Self> {
         match &self.node.value {
             Value::List(_) => self.list(),
             _ => vec![self.clone()],

@@ -12,7 +12,7 @@ use crate::driver::sandbox::world::settings::parse_duration;
 const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: &[&str] = &["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 /// A schedule that names no day that comes, such as the 30th of February, has none in so many days.
-const DAYS_MAX: u32 = 366 * 5;
+const DAYS_MAX: usize = 366 * 5;
 
 /// When something happens again and again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,16 +82,15 @@ impl Schedule {
             Self::Every(every) => Some(Time::from_secs(seconds + every.as_secs())),
             Self::Fields(fields) => {
                 let minute = seconds / 60 + 1;
-                let mut day = minute / 1_440;
+                let first_day = minute / 1_440;
                 let mut from = minute % 1_440;
-                for _ in 0..DAYS_MAX {
+                for day in (first_day..).take(DAYS_MAX) {
                     if fields.has_day(day) {
                         let first = fields.first_minute(from);
                         if let Some(first) = first {
                             return Some(Time::from_secs((day * 1_440 + first) * 60));
                         }
                     }
-                    day += 1;
                     from = 0;
                 }
                 None

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use super::super::alarms::Alarm;
-use super::super::documents::job_text;
 use super::cron::Schedule;
 use super::{Managed, Workloads, controller_name};
 use crate::api::objects::ObjectMeta;
@@ -114,7 +113,6 @@ pub(super) fn sync(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &
         metadata,
         spec: WorkloadSpec::Job(Box::new(template.spec.clone())),
         status: WorkloadStatus::default(),
-        text: job_text(&item.workload),
     };
     if all.get(&(WorkloadKind::Job, job.key())).is_none() {
         all.add_owned(wx, item, job, None);

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::super::alarms::Alarm;
-use super::super::documents::replica_set_text;
 use super::{Managed, REVISION, TEMPLATE_HASH, Workloads, controller_name, replica_set_spec};
 use crate::api::objects::{IntOrString, ObjectMeta, OwnerReference, Pod};
 use crate::api::workloads::{DeploymentSpec, Workload, WorkloadKind, WorkloadSpec, WorkloadStatus};
@@ -109,7 +108,7 @@ pub(super) fn sync(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &
     if is_recreate {
         recreate(all, wx, item, spec, &sets);
     } else {
-        roll(all, wx, item, spec, sets);
+        roll(all, wx, item, spec, &sets);
     }
     clean_up(all, wx, item, spec);
 }
@@ -151,12 +150,10 @@ fn new_set(
         ..ObjectMeta::default()
     };
     set_revision(&mut metadata, latest + 1);
-    let text = replica_set_text(&item.workload, TEMPLATE_HASH, &hash);
     let workload = Workload {
         metadata,
         spec: WorkloadSpec::ReplicaSet(Box::new(own)),
         status: WorkloadStatus::default(),
-        text,
     };
     let key = (WorkloadKind::ReplicaSet, workload.key());
     if all.get(&key).is_some() {
@@ -189,8 +186,8 @@ fn new_replicas(spec: &DeploymentSpec, old: i32, new: i32) -> i32 {
     if room <= 0 { new } else { new + room.min(replicas - new) }
 }
 
-fn roll(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &DeploymentSpec, sets: Sets) {
-    let Some(new) = new_set(all, wx, item, spec, &sets) else { return };
+fn roll(all: &mut Workloads, wx: &mut Wx<'_>, item: &Managed, spec: &DeploymentSpec, sets: &Sets) {
+    let Some(new) = new_set(all, wx, item, spec, sets) else { return };
     let old_total = total(&sets.old);
     let to = if new.replicas() > item.replicas() {
         item.replicas()
@@ -379,12 +376,10 @@ pub(super) fn take_over(
             &mut metadata,
             if is_newest { i64::try_from(sets.len()).unwrap_or(1) + 1 } else { number },
         );
-        let text = replica_set_text(deployment, TEMPLATE_HASH, hash);
         let workload = Workload {
             metadata,
             spec: WorkloadSpec::ReplicaSet(Box::new(own)),
             status: WorkloadStatus::default(),
-            text,
         };
         if all.get(&(WorkloadKind::ReplicaSet, workload.key())).is_none() {
             all.add(wx, workload, Some(hash.clone()));
@@ -421,7 +416,8 @@ pub(super) fn note(
     if spec.paused {
         "paused".to_owned()
     } else if n_old > 0 {
-        format!("rolling out: {n_old} of the old to go")
+        let new = sets.new.as_ref().map_or(0, |set| all.active_pods_of(api, set.uid()).len());
+        format!("rolling out: {new} of {} updated", item.replicas())
     } else {
         String::new()
     }

@@ -76,11 +76,6 @@ impl JobState {
         }
     }
 
-    /// When it has begun.
-    pub(in super::super) const fn started(&self) -> Option<Time> {
-        self.started
-    }
-
     fn fail(&mut self, now: Time) {
         self.failed += 1;
         self.failures_in_a_row += 1;

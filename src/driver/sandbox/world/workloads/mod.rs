@@ -1,8 +1,8 @@
 //! The controllers of workloads, one file per kind, and what they share.
 //!
 //! - [`deployments`], [`replica_sets`], [`stateful_sets`], [`daemon_sets`], [`jobs`], [`cron_jobs`]
-//! - [`cron`]: schedules
-//! - [`templates`]: pods from templates, and the names that they get
+//! - [`cron`] reads schedules
+//! - [`templates`] makes pods from templates, and the names that they get
 //!
 //! A controller looks at one workload and brings the cluster one step nearer to what is wanted; what changes calls for
 //! the next look. Pods that are there already are taken over with the revision that their labels name.
@@ -51,8 +51,6 @@ pub(super) struct Managed {
     pub job: JobState,
     /// When a CronJob has made a job last.
     pub last_schedule: Option<Time>,
-    /// The version of its document that was written or read here last.
-    pub published: Option<Str>,
 }
 
 impl Managed {
@@ -82,8 +80,6 @@ pub(super) struct Workloads {
     pods: BTreeMap<Uid, BTreeSet<NamespacedName>>,
     /// How many of a name there have been, for names whose workload is gone.
     gone: BTreeMap<Key, u32>,
-    /// Workloads whose documents may have to be written.
-    dirty: BTreeSet<Key>,
 }
 
 /// What a workload has come to, for people.
@@ -126,7 +122,6 @@ impl Workloads {
     fn edit(&mut self, key: &Key, change: impl FnOnce(&mut Managed)) {
         if let Some(item) = self.items.get_mut(key) {
             change(Arc::make_mut(item));
-            self.dirty.insert(key.clone());
         }
     }
 
@@ -159,7 +154,7 @@ impl Workloads {
     }
 
     /// Its pods, those of its replica sets and jobs included.
-    pub(super) fn all_pods_of(&self, api: &SandboxApi, item: &Managed) -> Vec<Arc<Pod>> {
+    fn all_pods_of(&self, api: &SandboxApi, item: &Managed) -> Vec<Arc<Pod>> {
         let mut pods = self.pods_of(api, item.uid());
         if matches!(item.kind(), WorkloadKind::Deployment | WorkloadKind::CronJob) {
             for kind in [WorkloadKind::ReplicaSet, WorkloadKind::Job] {
@@ -171,17 +166,8 @@ impl Workloads {
         pods
     }
 
-    /// Whether a pod is of the present template.
-    pub(super) fn is_current(&self, item: &Managed, pod: &Pod) -> bool {
-        match item.kind() {
-            WorkloadKind::Deployment => pod.metadata.labels.get(TEMPLATE_HASH) == Some(&item.revision),
-            WorkloadKind::StatefulSet | WorkloadKind::DaemonSet => is_of_revision(item, pod),
-            _ => true,
-        }
-    }
-
     /// How many pods are wanted.
-    pub(super) fn desired(&self, api: &SandboxApi, item: &Managed) -> i32 {
+    fn desired(&self, api: &SandboxApi, item: &Managed) -> i32 {
         match &item.workload.spec {
             // Counted when it was looked at last.
             WorkloadSpec::DaemonSet(_) => item.desired.unwrap_or_else(|| daemon_sets::desired(api, item)),
@@ -189,18 +175,6 @@ impl Workloads {
             WorkloadSpec::CronJob(_) => 0,
             _ => item.replicas(),
         }
-    }
-
-    /// The document of a workload is of that version.
-    pub(super) fn set_published(&mut self, key: &Key, version: Str) {
-        if let Some(item) = self.items.get_mut(key) {
-            Arc::make_mut(item).published = Some(version);
-        }
-    }
-
-    /// The workloads whose documents may have to be written.
-    pub(super) fn take_dirty(&mut self) -> BTreeSet<Key> {
-        std::mem::take(&mut self.dirty)
     }
 
     /// How many pods the controller of a pod wants: of a replica set that a Deployment owns, what the Deployment wants.
@@ -245,21 +219,18 @@ impl Workloads {
             self.pods.entry(uid.clone()).or_default().insert(key);
         }
         let Some(own) = self.by_uid.get(&uid).cloned() else { return };
-        self.dirty.insert(own.clone());
         if is_gone && own.0 == WorkloadKind::Job {
             self.edit(&own, |item| item.job.pod_is_gone(pod));
         }
         let above = self.items.get(&own).and_then(|item| item.workload.metadata.controller());
         let above = above.and_then(|above| self.owner_of(above)).cloned();
-        self.dirty.extend(above.clone());
         due.extend(above.map(|(kind, key)| Item::Workload(kind, key)));
         due.insert(Item::Workload(own.0, own.1));
     }
 
     /// A node was reported: daemon sets look at it.
-    pub(super) fn observe_node(&mut self, due: &mut BTreeSet<Item>) {
+    pub(super) fn observe_node(&self, due: &mut BTreeSet<Item>) {
         let first = (WorkloadKind::DaemonSet, NamespacedName::new("", ""));
-        self.dirty.extend(self.items.range(first.clone()..).map(|(key, _)| key.clone()));
         let keys = self.items.range(first..).map(|((kind, key), _)| Item::Workload(*kind, key.clone()));
         due.extend(keys);
     }
@@ -329,9 +300,7 @@ impl Workloads {
         let revision = revision.unwrap_or_else(|| templates::revision(&workload));
         let job = JobState::of(&workload, now);
         let last_schedule = workload.status.last_schedule_time.map(|at| at.min(now));
-        let workload = Arc::new(workload);
-        let managed = Managed { workload, revision, desired: None, job, last_schedule, published: None };
-        self.dirty.insert(key.clone());
+        let managed = Managed { workload: Arc::new(workload), revision, desired: None, job, last_schedule };
         self.by_uid.insert(uid, key.clone());
         self.items.insert(key.clone(), Arc::new(managed));
         self.adopt_orphans(wx, &key);
@@ -447,7 +416,6 @@ impl Workloads {
             return Err(format!("{resource} {:?} not found", &*key.1.name));
         };
         self.by_uid.remove(item.uid());
-        self.dirty.insert(key.clone());
         *self.gone.entry(key.clone()).or_default() += 1;
         wx.alarms.cancel(&super::alarms::Alarm::Workload(key.0, key.1.clone()));
         for kind in [WorkloadKind::ReplicaSet, WorkloadKind::Job] {
@@ -605,8 +573,12 @@ impl Workloads {
             WorkloadSpec::CronJob(spec) => cron_jobs::note(item, spec),
             WorkloadSpec::StatefulSet(_) | WorkloadSpec::DaemonSet(_) => {
                 let pods = self.active_pods_of(api, item.uid());
-                let n_old = pods.iter().filter(|pod| !is_of_revision(item, pod)).count();
-                if n_old == 0 { String::new() } else { format!("rolling out: {n_old} to go") }
+                let n_new = pods.iter().filter(|pod| is_of_revision(item, pod)).count();
+                if n_new == pods.len() {
+                    String::new()
+                } else {
+                    format!("rolling out: {n_new} of {} updated", pods.len())
+                }
             }
             WorkloadSpec::ReplicaSet(_) => String::new(),
         }
