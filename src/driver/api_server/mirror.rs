@@ -89,6 +89,8 @@ struct Shelf {
 #[derive(Debug)]
 struct State {
     version: u64,
+    /// Nothing is known of what was before it.
+    start: u64,
     now: Time,
     shelves: BTreeMap<ResourceId, Shelf>,
 }
@@ -122,7 +124,7 @@ pub struct TooOld {
 impl Mirror {
     /// An empty one. Versions begin behind `version`.
     pub fn new(version: u64, now: Time) -> Arc<Self> {
-        let state = State { version, now, shelves: BTreeMap::new() };
+        let state = State { version, start: version, now, shelves: BTreeMap::new() };
         Arc::new(Self { state: Mutex::new(state), news: watch::Sender::new(version) })
     }
 
@@ -172,10 +174,12 @@ impl Mirror {
     /// If that is no longer known.
     pub fn changes_since(&self, id: ResourceId, version: u64) -> Result<(Vec<Change>, u64), TooOld> {
         let state = self.state();
-        let Some(shelf) = state.shelves.get(&id) else { return Ok((Vec::new(), state.version)) };
-        if version < shelf.forgotten {
-            return Err(TooOld { known_from: shelf.forgotten });
+        let shelf = state.shelves.get(&id);
+        let known_from = shelf.map_or(0, |shelf| shelf.forgotten).max(state.start);
+        if version < known_from {
+            return Err(TooOld { known_from });
         }
+        let Some(shelf) = shelf else { return Ok((Vec::new(), state.version)) };
         let from = shelf.log.partition_point(|change| change.version <= version);
         Ok((shelf.log.range(from..).cloned().collect(), state.version))
     }
@@ -210,6 +214,13 @@ impl Changes<'_> {
     /// An object as it is.
     pub fn get(&self, id: ResourceId, key: &NamespacedName) -> Option<Arc<Served>> {
         self.state.shelves.get(&id)?.objects.get(key).cloned()
+    }
+
+    /// The objects of a resource in a namespace.
+    pub fn keys_in(&self, id: ResourceId, namespace: &str) -> Vec<NamespacedName> {
+        let Some(shelf) = self.state.shelves.get(&id) else { return Vec::new() };
+        let from = shelf.objects.range(NamespacedName::new(namespace, "")..);
+        from.map(|(key, _)| key).take_while(|key| &*key.namespace == namespace).cloned().collect()
     }
 
     /// How many objects of a resource there are.
@@ -335,6 +346,13 @@ mod tests {
         assert_eq!((listed.objects.len(), listed.version), (1, 3));
         assert!(mirror.changes_since(maps(), 3).unwrap().0.is_empty());
         assert_eq!(mirror.get(maps(), &key).unwrap().inner_version, "3");
+    }
+
+    #[test]
+    fn what_was_before_the_beginning_is_too_old_also_where_there_is_nothing() {
+        let mirror = Mirror::new(100, Time::ZERO);
+        assert_eq!(mirror.changes_since(maps(), 5), Err(TooOld { known_from: 100 }));
+        assert!(mirror.changes_since(maps(), 100).unwrap().0.is_empty());
     }
 
     #[test]

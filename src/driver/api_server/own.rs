@@ -95,7 +95,16 @@ pub(super) fn remove(changes: &mut Changes<'_>, id: ResourceId, key: &Namespaced
     }
 }
 
-/// Writes an object of the server's own. `inner` is a number that makes its uid.
+/// A namespace is gone, and what was in it.
+pub(super) fn remove_all_in(changes: &mut Changes<'_>, namespace: &str) {
+    for id in ResourceId::all().filter(|id| is_own(*id)) {
+        for key in changes.keys_in(id, namespace) {
+            changes.remove(id, &key);
+        }
+    }
+}
+
+/// Writes an object of the server's own.
 ///
 /// # Errors
 /// Why it is not written.

@@ -14,6 +14,8 @@ use tokio::sync::oneshot;
 
 use super::events::EventDesk;
 use super::mirror::{Changes, Mirror, Served};
+use super::own;
+use crate::api::Kind;
 use crate::driver::sandbox::api::{SandboxApi, WatchEvent};
 use crate::driver::sandbox::ops::{SimulatorOp, SimulatorSaid};
 use crate::driver::sandbox::requests::{Answer, ClientRequest, Refusal};
@@ -148,7 +150,12 @@ impl Stepper {
                             WatchEvent::Added(object) | WatchEvent::Modified { new: object, .. } => {
                                 changes.put(id, machine.api().whole(&object));
                             }
-                            WatchEvent::Deleted(object) => _ = changes.remove(id, &object.key()),
+                            WatchEvent::Deleted(object) => {
+                                changes.remove(id, &object.key());
+                                if object.kind() == Kind::Namespace {
+                                    own::remove_all_in(changes, &object.key().name);
+                                }
+                            }
                         }
                     }
                     Told::Document(change) => match change.new {
@@ -204,7 +211,7 @@ fn bytes(document: &Value) -> Bytes {
 
 /// Puts everything into the mirror that is not there as it is.
 fn fill(changes: &mut Changes<'_>, api: &SandboxApi) {
-    for id in ResourceId::all().filter(|id| !super::own::is_own(*id)) {
+    for id in ResourceId::all().filter(|id| !own::is_own(*id)) {
         let documents = api.documents(id);
         if !changes.is_as(id, &documents) {
             changes.replace(id, &documents);

@@ -505,6 +505,7 @@ impl SandboxApi {
 
     /// Takes the pods away whose grace period is over.
     pub fn advance(&mut self, now: Time) {
+        self.end_namespaces();
         if self.has_kubelets {
             return;
         }
