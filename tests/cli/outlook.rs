@@ -154,7 +154,7 @@ fn generated_clusters_are_equal_for_equal_flags_and_load_without_a_word() {
         ["generate", "--nodes", "30", "--pods", "300", "--mix", "web,db,gpu,devices,system", "--seed", "4"];
     let one = stage.run(&flags);
     assert_eq!((one.code, one.out == stage.run(&flags).out), (0, true));
-    assert!(one.said.starts_with("30 nodes, "), "{}", one.said);
+    assert!(one.said.starts_with("schedscope: 30 nodes, "), "{}", one.said);
     let folder = stage.run(&[&flags as &[&str], &["-o", "out"]].concat());
     assert_eq!((folder.code, folder.out.as_str()), (0, ""));
     let run = stage.run(&["run", "-f", "out", "-o", "json"]);

@@ -84,7 +84,7 @@ fn beside_the_panes_there_is_room_for_the_whole_lesson() {
 fn on_a_small_screen_the_text_is_read_first_and_the_question_stays_above_the_panes() {
     let mut console = Console::open("filter", dark());
     let screen = console.screen(80, 24);
-    assert!(console.shell.has_overlay());
+    assert!(console.shell.has_overlay(), "{screen}");
     assert!(screen.contains("What containers really use"), "{screen}");
     console.keys("enter");
     let screen = console.screen(80, 24);

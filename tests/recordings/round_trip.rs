@@ -79,6 +79,21 @@ fn story_of(objects: &[Object]) -> Vec<(Time, Input)> {
     inputs
 }
 
+/// The inputs with what a scheduler reads of their objects.
+fn as_kept(inputs: &[(Time, Input)], kept: &Slim) -> Vec<(Time, Input)> {
+    let slim = |object: &Object| kept.object(object).into_owned();
+    let inputs = inputs.iter().map(|(at, input)| {
+        let input = match input {
+            Input::Added(object) => Input::Added(slim(object)),
+            Input::Updated { old, new } => Input::Updated { old: slim(old), new: slim(new) },
+            Input::Deleted(object) => Input::Deleted(slim(object)),
+            other => other.clone(),
+        };
+        (*at, input)
+    });
+    inputs.collect()
+}
+
 #[test]
 fn every_object_of_the_golden_clusters_survives() {
     let mut n_objects = 0;
@@ -92,8 +107,9 @@ fn every_object_of_the_golden_clusters_survives() {
             let Ok(loaded) = load(&sources) else { continue };
             n_objects += loaded.objects.len();
             let inputs = story_of(&loaded.objects);
-            let read = inputs_of(&recording_of(&inputs, Compression::None, keeping_all(&inputs)));
-            assert!(read == inputs, "{case}");
+            let kept = keeping_all(&inputs);
+            let read = inputs_of(&recording_of(&inputs, Compression::None, kept.clone()));
+            assert!(read == as_kept(&inputs, &kept), "{case}");
         }
     }
     assert!(n_objects > 2_000, "{n_objects} objects");

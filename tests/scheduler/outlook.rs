@@ -183,8 +183,8 @@ fn a_run_ends_when_nobody_waits() {
 
 #[test]
 fn what_is_asked_on_copies_never_reaches_the_recording_of_the_session() {
-    let manifest =
-        node("a", "4") + &node("b", "4") + &owned("web-1-x", "ReplicaSet", "a") + &pod("new", "1", "", "");
+    let manifest = node("a", "4") + &node("b", "4") + &owned("web-1-x", "ReplicaSet", "a");
+    let manifest = manifest + &pod("new", "1", "", "") + &pod("newer", "1", "", "");
     let profiles = frameworks(None, &Calls::default(), &FeatureGates::default());
     let options = SchedulerOptions::default();
     let tap = Some(RecordingTap::in_memory());
@@ -233,7 +233,8 @@ fn a_question_in_a_session_changes_nothing_and_can_be_taken_over_as_a_branch() {
     assert_eq!((stepper.moment().branch, stepper.moment().n_branches), (1, 2));
     assert!(stepper.what_if().is_none());
     // What was told of comes to be.
-    let mut branch = stepper.simulator().clone();
+    // Where a question is asked, pods that are preempted come back as well.
+    let mut branch = stepper.simulator().clone().with_returning_victims();
     run_to_rest(&mut branch);
     let pods = &branch.api().objects().pods;
     for moved in &answer.moved {

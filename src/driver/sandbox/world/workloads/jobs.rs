@@ -57,6 +57,11 @@ impl JobState {
         }
     }
 
+    /// When it began.
+    pub(super) const fn started(&self) -> Option<Time> {
+        self.started
+    }
+
     /// A pod has ended by itself.
     pub(super) fn pod_has_ended(&mut self, ended: &Ended, now: Time) {
         if self.finished.is_some() || !self.counted.insert(ended.pod.uid().clone()) {

@@ -105,6 +105,32 @@ pub struct WorkloadRow {
     pub pods: Vec<NamespacedName>,
 }
 
+/// A workload as it is, with what it has come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadState {
+    /// What is wanted.
+    pub workload: Arc<Workload>,
+    /// Its pods in numbers.
+    pub row: WorkloadRow,
+    /// Of a job how many pods have succeeded, and how many have failed.
+    pub ended: (i32, i32),
+    /// When a job began.
+    pub started: Option<Time>,
+    /// When a job was over, whether well, and why.
+    pub finished: Option<(Time, bool, Str)>,
+    /// When a CronJob has made a job last.
+    pub last_schedule: Option<Time>,
+}
+
+impl WorkloadState {
+    /// Whether a workload that was read from a document wants what this one wants.
+    pub(in crate::driver::sandbox) fn is_written_as(&self, written: &Workload) -> bool {
+        let mut written = written.clone();
+        templates::default_template(written.template_mut());
+        written.spec == self.workload.spec
+    }
+}
+
 impl Workloads {
     pub(super) fn get(&self, key: &Key) -> Option<&Arc<Managed>> {
         self.items.get(key)
@@ -532,6 +558,22 @@ impl Workloads {
         self.add(wx, workload, revision);
         let said = Said::done("SuccessfulCreate", format!("created {} {name}", kind.as_str().to_lowercase()));
         wx.tell(controller_name(owner.kind()), owner.kind().as_str(), &owner.workload.key(), said);
+    }
+
+    /// The workloads that people see, with what they have come to.
+    pub(super) fn states(&self, wx_ready: impl Fn(&Pod) -> bool, api: &SandboxApi) -> Vec<WorkloadState> {
+        let state = |row: WorkloadRow| {
+            let item = self.items.get(&(row.kind, row.key.clone()))?;
+            Some(WorkloadState {
+                workload: Arc::clone(&item.workload),
+                row,
+                ended: (item.job.succeeded, item.job.failed),
+                started: item.job.started(),
+                finished: item.job.finished.clone(),
+                last_schedule: item.last_schedule,
+            })
+        };
+        self.rows(wx_ready, api).into_iter().filter_map(state).collect()
     }
 
     /// What all workloads have come to.
