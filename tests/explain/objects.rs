@@ -13,12 +13,12 @@ const OBJECTS: &str = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetada
     apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n\
     spec: {selector: {matchLabels: {app: web}}, minAvailable: 1}\nstatus: {disruptionsAllowed: 0}\n---\n";
 
-fn story(kind: Kind, key: NamespacedName) -> Option<ObjectStory> {
+fn story(kind: Kind, key: &NamespacedName) -> Option<ObjectStory> {
     let claims = ", volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]";
     let manifest = [node("a-1", "4"), OBJECTS.to_owned(), pod("web", "1", "", claims)].concat();
     let simulator = sandbox(&manifest);
-    let store = related(simulator.scheduler().objects(), kind, &key)?;
-    object_story(&store, kind, &key)
+    let store = related(simulator.scheduler().objects(), kind, key)?;
+    object_story(&store, kind, key)
 }
 
 fn named(story: &ObjectStory) -> Vec<(&'static str, Kind, String, bool)> {
@@ -27,7 +27,7 @@ fn named(story: &ObjectStory) -> Vec<(&'static str, Kind, String, bool)> {
 
 #[test]
 fn a_claim_says_what_it_waits_for_and_leads_to_its_class_and_its_pods() {
-    let story = story(Kind::PersistentVolumeClaim, NamespacedName::new("default", "data")).expect("a claim");
+    let story = story(Kind::PersistentVolumeClaim, &NamespacedName::new("default", "data")).expect("a claim");
     assert!(
         story.headline.starts_with("It has no volume yet and gets one with its first pod"),
         "{}",
@@ -45,7 +45,7 @@ fn a_claim_says_what_it_waits_for_and_leads_to_its_class_and_its_pods() {
 
 #[test]
 fn a_class_leads_to_its_claims_and_says_that_its_driver_is_not_there() {
-    let story = story(Kind::StorageClass, NamespacedName::cluster("local")).expect("a class");
+    let story = story(Kind::StorageClass, &NamespacedName::cluster("local")).expect("a class");
     assert_eq!(
         named(&story),
         [
@@ -57,7 +57,7 @@ fn a_class_leads_to_its_claims_and_says_that_its_driver_is_not_there() {
 
 #[test]
 fn a_budget_says_what_preemption_may_do() {
-    let story = story(Kind::PodDisruptionBudget, NamespacedName::new("default", "web")).expect("a budget");
+    let story = story(Kind::PodDisruptionBudget, &NamespacedName::new("default", "web")).expect("a budget");
     assert!(story.headline.contains("may be evicted now"), "{}", story.headline);
     assert!(story.facts.contains(&("selects", "app=web".to_owned())), "{:?}", story.facts);
     assert!(story.facts.contains(&("available", "at least 1".to_owned())), "{:?}", story.facts);
@@ -65,5 +65,5 @@ fn a_budget_says_what_preemption_may_do() {
 
 #[test]
 fn what_is_not_there_has_no_story() {
-    assert_eq!(story(Kind::PersistentVolume, NamespacedName::cluster("gone")), None);
+    assert_eq!(story(Kind::PersistentVolume, &NamespacedName::cluster("gone")), None);
 }
