@@ -30,7 +30,10 @@
 //! | [`cache`] | the nodes with their pods, assumed pods, the incremental snapshot |
 //! | [`scheduler`] | the core: inputs, effects, attempts phase by phase, cycles of pod groups, binding cycles, failures, preemption; for people the trace of an attempt, the log of a pod, the view |
 //! | [`recording`] | sessions as files: the format, its writer and reader, replay with comparison |
-//! | [`driver`] | clocks, threads and I/O around the core: looks into the scheduler, what would fix a pod and how many more fit, how long plugins take, the sandbox with its in-memory API and what lives in it, which is served to kubectl and other clients, recordings that are made and played, also under another configuration, records of other programs, the live cluster, metrics and endpoints of a scheduler that serves, history with checkpoints and branches, also of a live cluster, whose forks are sandboxes, breakpoints, the stepper, the session; scenarios and generated clusters, and what would be |
+//! | [`driver`] | clocks, threads and I/O around the core: the session with its stepper, history with checkpoints and branches, breakpoints, long work that can be called off, recordings that are made and played, also under another configuration; looks into the scheduler, what would fix a pod, how many more fit, what would be, how long plugins take |
+//! | [`driver::sandbox`] | a cluster in memory: its API, the controllers of volumes and devices, what lives in it, scenarios, generated clusters, records of other programs; whole objects for clients |
+//! | [`driver::api_server`] | the sandbox served to kubectl and other clients |
+//! | [`driver::live`], [`driver::serve`], [`driver::metrics`] | the live cluster, its past and forks of it; a scheduler that serves, its endpoints and metrics |
 //! | [`explain`] | sentences and arithmetic made from traces and views; a pod's explanation as a document with a published schema |
 //! | [`lessons`] | lessons: their files, the engine's answers to their questions, the learner's way through them |
 //! | [`testkit`] | for authors of plugins: pods and nodes in a line, tables for each extension point, a whole scheduler |

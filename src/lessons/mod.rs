@@ -1,9 +1,9 @@
 //! Lessons: a situation, questions about what the scheduler does in it, and the scheduler's own answers.
 //!
-//! A lesson is a file ([`file`]) that says what there is and what to ask. The right answer is never written by hand: an
-//! [`expression`] over the run gives it, and the run is the real engine on the lesson's cluster ([`play`]). What the author
-//! expects is only compared with it ([`check`]). [`course`] is the learner's side: which question is open, what was
-//! answered, what is told about it ([`feedback`], made of the evidence of the attempts), and [`progress`].
+//! A lesson is a file ([`mod@file`]) that says what there is and what to ask. The right answer is never written by hand:
+//! an [`expression`] over the run gives it, and the run is the real engine on the lesson's cluster ([`mod@play`]). What
+//! the author expects is only compared with it ([`mod@check`]). [`course`] is the learner's side: which question is open,
+//! what was answered, what is told about it ([`feedback`], made of the evidence of the attempts), and [`progress`].
 //!
 //! Nothing here draws, reads a clock, a file or the environment: files are handed in, progress goes out through a trait.
 

@@ -7,7 +7,7 @@
 //!
 //! - [`plan`]: what is to happen and what is expected
 //! - [`arrivals`]: the processes
-//! - [`file`]: scenario files, TOML or YAML
+//! - [`mod@file`]: scenario files, TOML or YAML
 //! - [`bundled`]: scenarios that come with the program
 
 pub mod arrivals;

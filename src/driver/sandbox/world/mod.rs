@@ -1,10 +1,10 @@
 //! What makes a sandbox live: kubelets, controllers of workloads, the node lifecycle, budgets, an autoscaler.
 //!
-//! - [`kubelets`], [`images`]: pods start, run, end, stop; nodes pull images and can be down
-//! - [`nodes`]: taints from conditions, nodes that are not heard of, eviction by taints
-//! - [`workloads`]: Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob
-//! - [`budgets`], [`drains`]: the status of disruption budgets, and evictions that heed them
-//! - [`autoscaler`]: nodes of node groups
+//! - `kubelets`, `images`: pods start, run, end, stop; nodes pull images and can be down
+//! - `nodes`: taints from conditions, nodes that are not heard of, eviction by taints
+//! - `workloads`: Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob
+//! - [`budgets`], `drains`: the status of disruption budgets, and evictions that heed them
+//! - `autoscaler`: nodes of node groups
 //! - [`settings`]: which parts there are; [`orders`]: what a person tells the world
 //!
 //! Everything is state and simulated time: a world is cloned with its simulator, draws its random numbers from one seed,
