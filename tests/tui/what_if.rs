@@ -126,7 +126,7 @@ fn enter_goes_to_the_branch_and_escape_forgets_the_question() {
     press(&mut shell, "j");
     assert_eq!(press(&mut shell, "enter"), [Effect::Session(SessionCommand::TakeWhatIf)]);
     let mut shell = asked(Answer::Underway(120));
-    assert!(screen(&mut shell, (120, 36)).contains("120 attempts"));
+    assert!(screen(&mut shell, (120, 36)).contains("copies of the cluster: 120"));
     assert_eq!(press(&mut shell, "enter"), []);
     assert_eq!(press(&mut shell, "esc"), [Effect::Session(SessionCommand::ForgetWhatIf)]);
     let mut shell = asked(Answer::Failed("drain a-1: nodes \"a-1\" not found".to_owned()));

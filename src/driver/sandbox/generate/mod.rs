@@ -245,6 +245,12 @@ mod tests {
     }
 
     #[test]
+    fn no_two_pods_have_one_name_in_a_large_cluster() {
+        let options = GenerateOptions { nodes: 5_000, pods: 20_000, ..GenerateOptions::default() };
+        assert_eq!(loaded(&options).objects().pods.len(), 20_000);
+    }
+
+    #[test]
     fn what_is_made_is_read_without_a_note_and_has_the_size_that_was_asked_for() {
         for seed in [1, 2, 3] {
             let options = GenerateOptions { seed, ..everything() };

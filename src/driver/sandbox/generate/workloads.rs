@@ -1,5 +1,7 @@
 //! The workloads of a cluster that is made, and their pods.
 
+use std::collections::BTreeSet;
+
 use super::nodes::{Node, Pool};
 use super::{GenerateOptions, Work, letters, pick};
 use crate::api::Rng;
@@ -178,6 +180,16 @@ pub(super) fn make(options: &GenerateOptions, nodes: &[Node], rng: &mut Rng) -> 
     cluster
 }
 
+/// Letters that no other pod of the workload has.
+fn new_end(taken: &mut BTreeSet<String>, rng: &mut Rng) -> String {
+    loop {
+        let end = letters(rng, 5);
+        if taken.insert(end.clone()) {
+            return end;
+        }
+    }
+}
+
 fn add(cluster: &mut Cluster, work: Work, replicas: usize, rng: &mut Rng) {
     let shape = shape(work);
     let n = cluster.workloads.iter().filter(|known| known.work == work).count();
@@ -190,10 +202,11 @@ fn add(cluster: &mut Cluster, work: Work, replicas: usize, rng: &mut Rng) {
         _ => name.clone(),
     };
     let of = cluster.workloads.len();
+    let mut ends = BTreeSet::new();
     for index in 0..replicas {
         let name = match shape.kind {
             "StatefulSet" => format!("{owner}-{index}"),
-            _ => format!("{owner}-{}", letters(rng, 5)),
+            _ => format!("{owner}-{}", new_end(&mut ends, rng)),
         };
         let age = rng.below(600);
         cluster.pods.push(Pod { of, name, node: None, is_pending: false, device: None, age });
