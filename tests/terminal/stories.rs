@@ -152,8 +152,8 @@ fn long_work_tells_how_far_it_is_and_esc_stops_it() {
     assert!(terminal.text().contains("going back to node == nowhere"), "{}", terminal.text());
     assert!(terminal.text().contains("% "), "{}", terminal.text());
     // The screen is not held up by it.
-    terminal.send(":").wait_text("save-last");
-    terminal.send("\x1b").wait_gone("save-last");
+    terminal.send(":").wait_text("Go back to the last change");
+    terminal.send("\x1b").wait_gone("Go back to the last change");
     terminal.send("\x1b").wait_text("stopped: everything is as it was before");
     terminal.wait_text(&format!("cycle {cycle}"));
     terminal.send("q");
