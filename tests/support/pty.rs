@@ -442,6 +442,18 @@ impl Terminal {
         }
     }
 
+    /// Whether a text comes up within two seconds.
+    pub fn seen_soon(&self, text: &str) -> bool {
+        let until = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < until {
+            if self.text().contains(text) {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        false
+    }
+
     /// The text on the screen.
     pub fn text(&self) -> String {
         self.lock().emulator.screen().contents()

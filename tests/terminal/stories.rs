@@ -125,18 +125,6 @@ fn when_the_shell_that_started_it_is_killed_it_ends() {
     terminal.wait_until("the program to end", || !is_running(pid));
 }
 
-/// Whether a text comes up within two seconds.
-fn seen_soon(terminal: &Terminal, text: &str) -> bool {
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(2);
-    while std::time::Instant::now() < until {
-        if terminal.text().contains(text) {
-            return true;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-    false
-}
-
 #[test]
 fn long_work_tells_how_far_it_is_and_esc_stops_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -153,13 +141,13 @@ fn long_work_tells_how_far_it_is_and_esc_stops_it() {
         cycle = end.split("cycle ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
         // Nothing was ever like that, so every attempt is looked at once more.
         terminal.send(":run-back-to node == nowhere\r");
-        if !seen_soon(&terminal, "esc stops it") {
+        if !terminal.seen_soon("esc stops it") {
             continue;
         }
         let told = terminal.text();
         assert!(told.contains("going back to node == nowhere") && told.contains("% "), "{told}");
         terminal.send("\x1b");
-        if seen_soon(&terminal, "stopped: everything is as it was before") {
+        if terminal.seen_soon("stopped: everything is as it was before") {
             break;
         }
     }
