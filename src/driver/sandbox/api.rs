@@ -163,6 +163,8 @@ pub struct SandboxApi {
     has_kubelets: bool,
     /// Whether new pods get the tolerations that clusters give them for nodes that are lost.
     gives_tolerations: bool,
+    /// Whether clients see it, so that whole objects are kept.
+    is_served: bool,
     /// The namespaces that go when they are empty.
     pub(super) ending_namespaces: BTreeSet<Str>,
 }
@@ -237,6 +239,16 @@ impl SandboxApi {
     /// Controllers run from now on.
     pub(super) const fn set_has_controllers(&mut self) {
         self.has_controllers = true;
+    }
+
+    /// Whether clients see it, so that whole objects are kept.
+    pub(super) const fn is_served(&self) -> bool {
+        self.is_served
+    }
+
+    /// Clients see it from now on.
+    pub(super) const fn set_served(&mut self) {
+        self.is_served = true;
     }
 
     /// Whether kubelets run from now on, and whether pods are evicted from nodes that are lost.

@@ -273,6 +273,14 @@ impl SandboxApi {
         }
     }
 
+    /// Whether there is such an object.
+    pub(super) fn has_document(&self, id: ResourceId, key: &NamespacedName) -> bool {
+        match id.get().slim {
+            None => self.documents.get(id, key).is_some(),
+            Some(kind) => self.objects().get(kind, key).is_some(),
+        }
+    }
+
     /// All objects of a resource as a whole, in the order of their keys.
     pub fn documents(&self, id: ResourceId) -> Vec<(NamespacedName, Arc<Value>)> {
         match id.get().slim {

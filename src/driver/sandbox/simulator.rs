@@ -557,7 +557,6 @@ impl Simulator {
         self.scan();
         self.input(Input::Timeout);
         self.play_scenario();
-        self.tell_of_workloads();
     }
 
     /// Lets the autoscaler ask the scheduler, if it is time to.
@@ -644,8 +643,11 @@ impl Simulator {
             if self.api.has_events() {
                 continue;
             }
-            let Some(effect) = self.effects.pop_front() else { return };
-            self.carry_out(effect);
+            match self.effects.pop_front() {
+                Some(effect) => self.carry_out(effect),
+                None if self.tell_of_workloads() => {}
+                None => return,
+            }
         }
     }
 

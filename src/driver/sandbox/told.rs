@@ -1,6 +1,7 @@
 //! What happens in a sandbox, told to one who serves its API: in order, and only while somebody asks.
 
 use super::api::WatchEvent;
+use super::controllers::Controllers;
 use super::documents::DocumentChange;
 use super::requests::{Answer, ClientRequest};
 use super::simulator::{Simulator, TICK};
@@ -21,15 +22,17 @@ pub enum Told {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Telling {
     pub(super) log: Vec<Told>,
-    /// The version of the API at which the documents of workloads were brought up to date last.
-    pub(super) workloads_at: u64,
 }
 
 impl Simulator {
     /// What has happened is kept from now on until it is asked for.
     pub fn begin_telling(&mut self) {
         self.told.get_or_insert_default();
-        self.tell_of_workloads();
+        self.api.set_served();
+        if let Some(world) = self.controllers.as_mut().and_then(Controllers::world_mut) {
+            world.touch_all();
+        }
+        self.settle();
     }
 
     /// What has happened since this was last asked.
@@ -49,7 +52,6 @@ impl Simulator {
             self.tell_world(request);
         }
         self.settle();
-        self.tell_of_workloads();
         answer
     }
 

@@ -63,87 +63,72 @@ impl Simulator {
                 let Some(document) = self.api.document(request.resource, &request.key) else { return };
                 if let Ok(living) = read(kind, &document) {
                     controllers.apply_living(&mut self.api, self.now, vec![living]);
+                    // Its status tells that it was seen, also where nothing has changed for the world.
+                    if let Some(world) = controllers.world_mut() {
+                        world.touch(kind, request.key.clone());
+                    }
                 }
             }
-            ClientVerb::Delete(_) | ClientVerb::DeleteMany(..) => {
+            ClientVerb::Delete(deletion) | ClientVerb::DeleteMany(_, deletion) => {
                 let is_workload = workload_kind(request.resource).is_some();
                 if is_workload || request.resource.get().slim == Some(Kind::Namespace) {
-                    self.end_workloads();
+                    self.end_workloads(deletion.is_orphaning);
                 }
             }
             _ => {}
         }
     }
 
-    /// The world lets go of workloads whose documents are gone.
-    fn end_workloads(&mut self) {
+    /// The world lets go of workloads whose documents are gone, and of what belongs to them unless it is to stay.
+    fn end_workloads(&mut self, is_orphaning: bool) {
         let Some(controllers) = &mut self.controllers else { return };
         let Some(world) = controllers.world() else { return };
-        let states = world.workload_states(&self.api);
-        let is_gone = |kind: WorkloadKind, key: &NamespacedName| {
-            resource_of(kind).is_some_and(|id| self.api.document(id, key).is_none())
+        let is_there = |kind: WorkloadKind, key: &NamespacedName| {
+            resource_of(kind).is_none_or(|id| self.api.has_document(id, key))
         };
-        let gone: Vec<WorldOrder> = states
-            .into_iter()
-            .map(|state| (state.row.kind, state.row.key))
-            .filter(|(kind, key)| is_gone(*kind, key))
-            .map(|(kind, key)| WorldOrder::Delete { kind, key })
-            .collect();
-        for order in gone {
-            // One may have gone with another.
-            let _ = controllers.order(&mut self.api, self.now, &order);
+        let all = world.workloads().cloned();
+        let gone: Vec<(WorkloadKind, NamespacedName)> =
+            all.filter(|(kind, key)| !is_there(*kind, key)).collect();
+        for (kind, key) in gone {
+            if is_orphaning {
+                controllers.orphan(&mut self.api, self.now, (kind, key));
+            } else {
+                // One may have gone with another.
+                let _ = controllers.order(&mut self.api, self.now, &WorldOrder::Delete { kind, key });
+            }
         }
     }
 
-    /// Brings the documents of workloads up to date, if anybody sees them.
-    pub(super) fn tell_of_workloads(&mut self) {
-        let Some(telling) = &self.told else { return };
-        if telling.workloads_at == self.api.next_version() {
-            return;
+    /// Brings the documents of workloads up to date, if anybody sees them. Whether there was anything to do.
+    pub(super) fn tell_of_workloads(&mut self) -> bool {
+        if self.told.is_none() {
+            return false;
         }
-        let states = self
-            .controllers
-            .as_ref()
-            .and_then(Controllers::world)
-            .map(|world| world.workload_states(&self.api))
-            .unwrap_or_default();
-        let mut seen = Vec::new();
-        for state in &states {
-            let Some(id) = resource_of(state.row.kind) else { continue };
-            seen.push((id, state.row.key.clone()));
-            let old = self.api.document(id, &state.row.key);
-            let new = document_of(state, old.as_deref());
+        let world = self.controllers.as_mut().and_then(Controllers::world_mut);
+        let touched = world.map(|world| world.take_touched(&self.api)).unwrap_or_default();
+        for (kind, key, state) in &touched {
+            let Some(id) = resource_of(*kind) else { continue };
+            let old = self.api.document(id, key);
             // Nothing that the world keeps is refused; were it, the document would stay as it is.
-            if old.is_none() {
-                let _ = self.api.create_document(id, new, self.now);
-            } else if old.as_deref() != Some(&new) {
-                let _ = self.api.update_document(id, new, Part::Whole, self.now);
-            }
-        }
-        self.drop_ended(&seen);
-        self.settle();
-        if let Some(telling) = &mut self.told {
-            telling.workloads_at = self.api.next_version();
-        }
-    }
-
-    /// Documents of workloads that the world has let go of go, too; where nothing lives they stay.
-    fn drop_ended(&mut self, seen: &[(ResourceId, NamespacedName)]) {
-        if self.controllers.as_ref().and_then(Controllers::world).is_none() {
-            return;
-        }
-        // The slim objects of the others are the world's own business.
-        for kind in
-            [WorkloadKind::Deployment, WorkloadKind::DaemonSet, WorkloadKind::Job, WorkloadKind::CronJob]
-        {
-            let Some(id) = resource_of(kind) else { continue };
-            let keys: Vec<NamespacedName> = self.api.documents(id).into_iter().map(|(key, _)| key).collect();
-            for key in keys {
-                if !seen.contains(&(id, key.clone())) {
-                    let _ = self.api.delete_document(id, &key, None, self.now);
+            let _ = match state {
+                Some(state) => {
+                    let new = document_of(state, old.as_deref());
+                    match old {
+                        None => self.api.create_document(id, new, self.now).map(drop),
+                        Some(old) if *old != new => {
+                            self.api.update_document(id, new, Part::Whole, self.now).map(drop)
+                        }
+                        Some(_) => Ok(()),
+                    }
                 }
-            }
+                // The slim objects of the others are the world's own business.
+                None if id.get().slim.is_none() && old.is_some() => {
+                    self.api.delete_document(id, key, None, self.now)
+                }
+                None => Ok(()),
+            };
         }
+        !touched.is_empty()
     }
 }
 
@@ -231,14 +216,13 @@ fn plain(value: Result<Value, serde_json::Error>) -> Value {
 fn status_of(state: &WorkloadState, document: &Value) -> Vec<(&'static str, Value)> {
     let row = &state.row;
     let generation = document["metadata"]["generation"].as_i64().unwrap_or(1);
-    let updated = updated_of(&row.note).unwrap_or(row.current);
     let condition = |type_: &str, is_so: bool, reason: &str| json!({"type": type_, "status": if is_so { "True" } else { "False" }, "reason": reason});
     let seen = ("observedGeneration", json!(generation));
     match row.kind {
         WorkloadKind::Deployment => vec![
             seen,
             ("replicas", json!(row.current)),
-            ("updatedReplicas", json!(updated)),
+            ("updatedReplicas", json!(state.updated)),
             ("readyReplicas", json!(row.ready)),
             ("availableReplicas", json!(row.ready)),
             ("unavailableReplicas", json!((row.desired - row.ready).max(0))),
@@ -261,7 +245,7 @@ fn status_of(state: &WorkloadState, document: &Value) -> Vec<(&'static str, Valu
             seen,
             ("replicas", json!(row.current)),
             ("currentReplicas", json!(row.current)),
-            ("updatedReplicas", json!(updated)),
+            ("updatedReplicas", json!(state.updated)),
             ("readyReplicas", json!(row.ready)),
             ("availableReplicas", json!(row.ready)),
         ],
@@ -269,7 +253,7 @@ fn status_of(state: &WorkloadState, document: &Value) -> Vec<(&'static str, Valu
             seen,
             ("desiredNumberScheduled", json!(row.desired)),
             ("currentNumberScheduled", json!(row.current)),
-            ("updatedNumberScheduled", json!(updated)),
+            ("updatedNumberScheduled", json!(state.updated)),
             ("numberReady", json!(row.ready)),
             ("numberAvailable", json!(row.ready)),
             ("numberMisscheduled", json!(0)),
@@ -298,9 +282,4 @@ fn status_of(state: &WorkloadState, document: &Value) -> Vec<(&'static str, Valu
             last.map(|last| ("lastScheduleTime", last)).into_iter().collect()
         }
     }
-}
-
-/// How many pods are of the newest template, if a roll-out is under way: `rolling out: 2 of 4 updated`.
-fn updated_of(note: &str) -> Option<i32> {
-    note.strip_prefix("rolling out: ")?.split(' ').next()?.parse().ok()
 }

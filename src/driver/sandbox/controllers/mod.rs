@@ -23,7 +23,7 @@ pub mod volumes;
 
 use std::collections::BTreeSet;
 
-use crate::api::workloads::Living;
+use crate::api::workloads::{Living, WorkloadKind};
 use crate::api::{Kind, NamespacedName, Object, Rng, Str, Time, Uid};
 use crate::scheduler::Scheduler;
 
@@ -109,6 +109,18 @@ impl Controllers {
     /// The living part, if there is one.
     pub fn world(&self) -> Option<&World> {
         self.world.as_deref()
+    }
+
+    /// The same, to take what is to be told of it.
+    pub(super) fn world_mut(&mut self) -> Option<&mut World> {
+        self.world.as_deref_mut()
+    }
+
+    /// The object of a workload is gone, and what belonged to it stays.
+    pub(super) fn orphan(&mut self, api: &mut SandboxApi, now: Time, of: (WorkloadKind, NamespacedName)) {
+        if let Some(world) = &mut self.world {
+            world.orphan(api, now, &mut self.journal, of);
+        }
     }
 
     /// What there is to see of it.

@@ -305,6 +305,9 @@ impl World {
                     }
                 }
                 Item::Workload(kind, key) => {
+                    if wx.api.is_served() {
+                        workloads.touch((kind, key.clone()));
+                    }
                     let slim = match kind {
                         WorkloadKind::ReplicaSet => Some(Kind::ReplicaSet),
                         WorkloadKind::StatefulSet => Some(Kind::StatefulSet),
@@ -414,23 +417,59 @@ impl World {
         lent.autoscaler.carry_out(&mut lent.wx, plan);
     }
 
-    /// The workloads as they are, with what they have come to.
-    pub fn workload_states(&self, api: &SandboxApi) -> Vec<WorkloadState> {
+    /// A workload may have come to something else than what was told of it.
+    pub(super) fn touch(&mut self, kind: WorkloadKind, key: NamespacedName) {
+        self.workloads.touch((kind, key));
+    }
+
+    /// All workloads are to be told of.
+    pub(super) fn touch_all(&mut self) {
+        let keys: Vec<(WorkloadKind, NamespacedName)> =
+            self.workloads.iter().map(|(key, _)| key.clone()).collect();
+        keys.into_iter().for_each(|key| self.workloads.touch(key));
+    }
+
+    /// The workloads that may have come to something else since this was last asked, as they are; absent if they are gone.
+    pub(super) fn take_touched(
+        &mut self,
+        api: &SandboxApi,
+    ) -> Vec<(WorkloadKind, NamespacedName, Option<WorkloadState>)> {
+        let touched = self.workloads.take_touched().into_iter();
+        let state = |key: &workloads::Key| self.workloads.state(key, self.readiness(), api);
+        touched.map(|key| (state(&key), key)).map(|(state, (kind, key))| (kind, key, state)).collect()
+    }
+
+    /// What says whether a pod is ready.
+    fn readiness(&self) -> impl Fn(&Pod) -> bool + use<> {
         let has_kubelets = self.settings.has(Part::Kubelets);
-        let is_ready = |pod: &Pod| if has_kubelets { pods::is_ready(pod) } else { pod.is_assigned() };
-        self.workloads.states(is_ready, api)
+        move |pod| if has_kubelets { pods::is_ready(pod) } else { pod.is_assigned() }
     }
 
     /// What there is to see.
     pub fn view(&self, api: &SandboxApi, journal: &Journal) -> WorldView {
-        let has_kubelets = self.settings.has(Part::Kubelets);
-        let is_ready = |pod: &Pod| if has_kubelets { pods::is_ready(pod) } else { pod.is_assigned() };
         WorldView {
             parts: Part::ALL.iter().map(|part| (*part, self.settings.has(*part))).collect(),
-            workloads: self.workloads.rows(is_ready, api),
+            workloads: self.workloads.rows(self.readiness(), api),
             groups: self.autoscaler.rows(api),
             deeds: journal.since(journal.n_deeds().saturating_sub(DEEDS_SHOWN)).cloned().collect(),
         }
+    }
+
+    /// The object of a workload is gone, and what belonged to it has no owner any more.
+    pub(super) fn orphan(
+        &mut self,
+        api: &mut SandboxApi,
+        now: Time,
+        journal: &mut Journal,
+        (kind, key): (WorkloadKind, NamespacedName),
+    ) {
+        let Lent { mut wx, workloads, .. } = self.parts(api, now, journal);
+        workloads.orphan(&mut wx, &(kind, key));
+    }
+
+    /// The workloads that there are.
+    pub(super) fn workloads(&self) -> impl Iterator<Item = &(WorkloadKind, NamespacedName)> {
+        self.workloads.iter().map(|(key, _)| key)
     }
 
     /// Whether a node is down.

@@ -131,6 +131,10 @@ impl World {
         }
         self.settings.switch(part, is_on);
         api.set_lives(self.settings.has(Part::Kubelets), self.settings.has(Part::Nodes));
+        if api.is_served() {
+            // Without kubelets other pods count as ready.
+            self.touch_all();
+        }
         if is_on {
             // Whatever has changed meanwhile is looked at.
             let nodes: Vec<Str> = api.objects().nodes.values().map(|node| node.name().clone()).collect();

@@ -404,6 +404,12 @@ pub(super) fn take_over(
     by_revision.map(|set| Str::from(hash_of(set))).filter(|hash| !hash.is_empty())
 }
 
+/// How many pods are of the newest template.
+pub(super) fn updated(all: &Workloads, api: &crate::driver::sandbox::api::SandboxApi, item: &Managed) -> i32 {
+    let new = Sets::of(all, item).new;
+    super::count(new.map_or(0, |set| all.active_pods_of(api, set.uid()).len()))
+}
+
 /// How far a rollout is.
 pub(super) fn note(
     all: &Workloads,
@@ -416,8 +422,7 @@ pub(super) fn note(
     if spec.paused {
         "paused".to_owned()
     } else if n_old > 0 {
-        let new = sets.new.as_ref().map_or(0, |set| all.active_pods_of(api, set.uid()).len());
-        format!("rolling out: {new} of {} updated", item.replicas())
+        format!("rolling out: {} of {} updated", updated(all, api, item), item.replicas())
     } else {
         String::new()
     }

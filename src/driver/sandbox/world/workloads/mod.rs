@@ -80,6 +80,8 @@ pub(super) struct Workloads {
     pods: BTreeMap<Uid, BTreeSet<NamespacedName>>,
     /// How many of a name there have been, for names whose workload is gone.
     gone: BTreeMap<Key, u32>,
+    /// Those that may have come to something else since they were told of last, where anybody is told.
+    touched: BTreeSet<Key>,
 }
 
 /// What a workload has come to, for people.
@@ -112,6 +114,8 @@ pub struct WorkloadState {
     pub workload: Arc<Workload>,
     /// Its pods in numbers.
     pub row: WorkloadRow,
+    /// How many of them are of the newest template.
+    pub updated: i32,
     /// Of a job how many pods have succeeded, and how many have failed.
     pub ended: (i32, i32),
     /// When a job began.
@@ -432,18 +436,41 @@ impl Workloads {
         }
     }
 
+    /// A workload is looked after no longer.
+    fn forget(&mut self, wx: &mut Wx<'_>, key: &Key) -> Option<Arc<Managed>> {
+        let item = self.items.remove(key)?;
+        self.by_uid.remove(item.uid());
+        *self.gone.entry(key.clone()).or_default() += 1;
+        wx.alarms.cancel(&super::alarms::Alarm::Workload(key.0, key.1.clone()));
+        if wx.api.is_served() {
+            self.touch(key.clone());
+        }
+        Some(item)
+    }
+
+    /// A workload is gone whose owner wants what belongs to it to stay: its workloads have no owner any more. The pods
+    /// have lost theirs with the object.
+    pub(super) fn orphan(&mut self, wx: &mut Wx<'_>, key: &Key) {
+        let Some(item) = self.forget(wx, key) else { return };
+        for kind in [WorkloadKind::ReplicaSet, WorkloadKind::Job] {
+            for owned in self.owned_by(kind, &item) {
+                self.edit(&(kind, owned.workload.key()), |owned| {
+                    let metadata = &mut Arc::make_mut(&mut owned.workload).metadata;
+                    metadata.owner_references.retain(|own| *own.uid != **item.uid());
+                });
+            }
+        }
+    }
+
     /// Takes a workload away, and in the background what belongs to it.
     ///
     /// # Errors
     /// If it is not there.
     pub(super) fn delete(&mut self, wx: &mut Wx<'_>, key: &Key) -> Result<String, String> {
-        let Some(item) = self.items.remove(key) else {
+        let Some(item) = self.forget(wx, key) else {
             let resource = format!("{}s", key.0.as_str().to_lowercase());
             return Err(format!("{resource} {:?} not found", &*key.1.name));
         };
-        self.by_uid.remove(item.uid());
-        *self.gone.entry(key.clone()).or_default() += 1;
-        wx.alarms.cancel(&super::alarms::Alarm::Workload(key.0, key.1.clone()));
         for kind in [WorkloadKind::ReplicaSet, WorkloadKind::Job] {
             for owned in self.owned_by(kind, &item) {
                 let _ = self.delete(wx, &(kind, owned.workload.key()));
@@ -560,52 +587,74 @@ impl Workloads {
         wx.tell(controller_name(owner.kind()), owner.kind().as_str(), &owner.workload.key(), said);
     }
 
-    /// The workloads that people see, with what they have come to.
-    pub(super) fn states(&self, wx_ready: impl Fn(&Pod) -> bool, api: &SandboxApi) -> Vec<WorkloadState> {
-        let state = |row: WorkloadRow| {
-            let item = self.items.get(&(row.kind, row.key.clone()))?;
-            Some(WorkloadState {
-                workload: Arc::clone(&item.workload),
-                row,
-                ended: (item.job.succeeded, item.job.failed),
-                started: item.job.started(),
-                finished: item.job.finished.clone(),
-                last_schedule: item.last_schedule,
-            })
-        };
-        self.rows(wx_ready, api).into_iter().filter_map(state).collect()
+    /// A workload may have come to something else.
+    pub(super) fn touch(&mut self, key: Key) {
+        self.touched.insert(key);
     }
 
-    /// What all workloads have come to.
-    pub(super) fn rows(&self, wx_ready: impl Fn(&Pod) -> bool, api: &SandboxApi) -> Vec<WorkloadRow> {
-        let row = |item: &Arc<Managed>| {
-            let mut pods = self.all_pods_of(api, item);
-            pods.retain(|pod| is_active(pod));
-            pods.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
-            let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-            let desired = self.desired(api, item);
-            WorkloadRow {
-                kind: item.kind(),
-                key: item.workload.key(),
-                owner: item
-                    .workload
-                    .metadata
-                    .controller()
-                    .map(|own| (own.kind.clone(), own.name.as_str().into())),
-                desired,
-                current: count(pods.len()),
-                ready: count(pods.iter().filter(|pod| wx_ready(pod)).count()),
-                pending: count(pods.iter().filter(|pod| !pod.is_assigned()).count()),
-                note: self.note(api, item),
-                pods: pods.iter().map(|pod| pod.key()).collect(),
-            }
-        };
-        let mut rows: Vec<WorkloadRow> = self.items.values().map(row).collect();
+    /// The workloads that may have come to something else since this was last asked.
+    pub(super) fn take_touched(&mut self) -> BTreeSet<Key> {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// A workload as it is, with what it has come to.
+    pub(super) fn state(
+        &self,
+        key: &Key,
+        is_ready: impl Fn(&Pod) -> bool,
+        api: &SandboxApi,
+    ) -> Option<WorkloadState> {
+        let item = self.items.get(key)?;
+        let row = self.row(item, is_ready, api);
+        Some(WorkloadState {
+            workload: Arc::clone(&item.workload),
+            updated: self.updated(api, item).unwrap_or(row.current),
+            row,
+            ended: (item.job.succeeded, item.job.failed),
+            started: item.job.started(),
+            finished: item.job.finished.clone(),
+            last_schedule: item.last_schedule,
+        })
+    }
+
+    /// What the workloads that people see have come to.
+    pub(super) fn rows(&self, is_ready: impl Fn(&Pod) -> bool, api: &SandboxApi) -> Vec<WorkloadRow> {
+        let rows = self.items.values().map(|item| self.row(item, &is_ready, api));
         // Replica sets that a Deployment has left behind are of no interest.
-        rows.retain(|row| {
+        rows.filter(|row| {
             row.kind != WorkloadKind::ReplicaSet || row.desired > 0 || row.current > 0 || row.owner.is_none()
-        });
-        rows
+        })
+        .collect()
+    }
+
+    fn row(&self, item: &Managed, is_ready: impl Fn(&Pod) -> bool, api: &SandboxApi) -> WorkloadRow {
+        let mut pods = self.all_pods_of(api, item);
+        pods.retain(|pod| is_active(pod));
+        pods.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+        let owner = item.workload.metadata.controller();
+        WorkloadRow {
+            kind: item.kind(),
+            key: item.workload.key(),
+            owner: owner.map(|own| (own.kind.clone(), own.name.as_str().into())),
+            desired: self.desired(api, item),
+            current: count(pods.len()),
+            ready: count(pods.iter().filter(|pod| is_ready(pod)).count()),
+            pending: count(pods.iter().filter(|pod| !pod.is_assigned()).count()),
+            note: self.note(api, item),
+            pods: pods.iter().map(|pod| pod.key()).collect(),
+        }
+    }
+
+    /// How many pods are of the newest template, of a workload that rolls changes out.
+    fn updated(&self, api: &SandboxApi, item: &Managed) -> Option<i32> {
+        match &item.workload.spec {
+            WorkloadSpec::Deployment(_) => Some(deployments::updated(self, api, item)),
+            WorkloadSpec::StatefulSet(_) | WorkloadSpec::DaemonSet(_) => {
+                let pods = self.active_pods_of(api, item.uid());
+                Some(count(pods.iter().filter(|pod| is_of_revision(item, pod)).count()))
+            }
+            WorkloadSpec::ReplicaSet(_) | WorkloadSpec::Job(_) | WorkloadSpec::CronJob(_) => None,
+        }
     }
 
     fn note(&self, api: &SandboxApi, item: &Managed) -> String {
@@ -614,17 +663,19 @@ impl Workloads {
             WorkloadSpec::Job(spec) => jobs::note(item, spec),
             WorkloadSpec::CronJob(spec) => cron_jobs::note(item, spec),
             WorkloadSpec::StatefulSet(_) | WorkloadSpec::DaemonSet(_) => {
-                let pods = self.active_pods_of(api, item.uid());
-                let n_new = pods.iter().filter(|pod| is_of_revision(item, pod)).count();
-                if n_new == pods.len() {
-                    String::new()
-                } else {
-                    format!("rolling out: {n_new} of {} updated", pods.len())
+                let there = count(self.active_pods_of(api, item.uid()).len());
+                match self.updated(api, item) {
+                    Some(updated) if updated < there => format!("rolling out: {updated} of {there} updated"),
+                    _ => String::new(),
                 }
             }
             WorkloadSpec::ReplicaSet(_) => String::new(),
         }
     }
+}
+
+fn count(n: usize) -> i32 {
+    i32::try_from(n).unwrap_or(i32::MAX)
 }
 
 /// Whether a pod of a stateful or daemon set is of the present template.
