@@ -17,6 +17,7 @@ use super::mirror::{Changes, Mirror, Served};
 use super::own;
 use crate::api::Kind;
 use crate::driver::sandbox::api::{SandboxApi, WatchEvent};
+use crate::driver::sandbox::documents::DocumentChange;
 use crate::driver::sandbox::ops::{SimulatorOp, SimulatorSaid};
 use crate::driver::sandbox::requests::{Answer, ClientRequest, Refusal};
 use crate::driver::sandbox::resources::ResourceId;
@@ -150,6 +151,8 @@ impl Stepper {
                             WatchEvent::Added(object) | WatchEvent::Modified { new: object, .. } => {
                                 changes.put(id, machine.api().whole(&object));
                             }
+                            // What is left of it is told as a document.
+                            WatchEvent::Deleted(object) if machine.api().has_ended(&object) => {}
                             WatchEvent::Deleted(object) => {
                                 changes.remove(id, &object.key());
                                 if object.kind() == Kind::Namespace {
@@ -158,10 +161,15 @@ impl Stepper {
                             }
                         }
                     }
-                    Told::Document(change) => match change.new {
-                        Some(document) => _ = changes.put(change.resource, Value::clone(&document)),
-                        None => _ = changes.remove(change.resource, &change.key),
-                    },
+                    Told::Document(DocumentChange { resource: id, key, new, .. }) => {
+                        // A pod that has ended may have made room for another one since.
+                        let has_slim = id.get().slim.is_some();
+                        let new = if has_slim { machine.api().document(id, &key) } else { new };
+                        match new {
+                            Some(document) => _ = changes.put(id, Value::clone(&document)),
+                            None => _ = changes.remove(id, &key),
+                        }
+                    }
                 }
             }
             events.refresh(now, changes);

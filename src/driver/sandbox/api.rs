@@ -294,6 +294,10 @@ impl SandboxApi {
         {
             default_tolerations(Arc::make_mut(pod));
         }
+        if kind == Kind::Pod {
+            // One that has ended makes room.
+            self.drop_ended_of_name(&key);
+        }
         let uid = self.next_uid(kind, &key);
         let metadata = object.metadata_mut();
         if metadata.uid.is_empty() {
@@ -323,8 +327,10 @@ impl SandboxApi {
         };
         let mut new =
             admit(keep_owned(&old, object), &PriorityClasses::new(&self.objects.priority_classes), now)?;
-        if has_ended(&new) {
-            self.remove(new.kind(), &new.key());
+        if let Object::Pod(pod) = &new
+            && pod.is_terminal()
+        {
+            self.end_pod(Pod::clone(pod), None);
             return Ok(Applied::Ended);
         }
         if let Object::Pod(pod) = &mut new

@@ -7,9 +7,10 @@
 //! them. Of the defaults that the scheduler does not read those are added that clients rely on.
 
 mod defaults;
+mod ended;
 mod merge;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -21,6 +22,7 @@ use super::admission::{PriorityClasses, admit};
 use super::api::{ApiError, SandboxApi};
 use super::resources::ResourceId;
 use super::writes::HAS_CHANGED;
+pub(super) use ended::is_owned_by;
 
 /// What of an object's metadata the server gives it, whoever writes it.
 const OWNED_METADATA: [&str; 7] = [
@@ -88,6 +90,8 @@ pub(super) struct Documents {
     changes: Vec<DocumentChange>,
     /// How many objects of a name there have been, for names whose object is gone.
     gone: BTreeMap<(ResourceId, NamespacedName), u32>,
+    /// The pods that have ended, of which the document is all there is.
+    ended: BTreeSet<NamespacedName>,
 }
 
 impl Documents {
@@ -100,6 +104,9 @@ impl Documents {
     }
 
     fn take(&mut self, id: ResourceId, key: &NamespacedName) -> Option<Arc<Value>> {
+        if id.get().slim == Some(Kind::Pod) {
+            self.ended.remove(key);
+        }
         self.stored.get_mut(&id)?.remove(key)
     }
 
@@ -110,6 +117,11 @@ impl Documents {
         {
             self.take(id, key);
         }
+    }
+
+    /// Whether a resource has a slim object of that name no more, and a document still.
+    fn has_ended(&self, id: ResourceId, key: &NamespacedName) -> bool {
+        id.get().slim == Some(Kind::Pod) && self.ended.contains(key)
     }
 
     pub(super) const fn has_changes(&self) -> bool {
@@ -135,6 +147,10 @@ impl SandboxApi {
         let key = prepare(id, &mut document)?;
         check_names(id, &key)?;
         defaults::default_document(id.get(), &mut document);
+        if self.documents.has_ended(id, &key) {
+            let resource = id.get().qualified();
+            return Err(ApiError::AlreadyExists { resource, name: key.name }.into());
+        }
         if let Some(kind) = id.get().slim {
             strip(&mut document);
             let mut object = read_slim(id, kind, &document)?;
@@ -185,7 +201,7 @@ impl SandboxApi {
         if new == *old {
             return Ok(old);
         }
-        let Some(kind) = id.get().slim else {
+        let Some(kind) = id.get().slim.filter(|_| !self.documents.has_ended(id, &key)) else {
             if is_being_let_go(&new) {
                 self.remove_document(id, &key);
                 return Ok(Arc::new(new));
@@ -194,6 +210,9 @@ impl SandboxApi {
         };
         self.update_slim(id, kind, &key, &new, now)?;
         if self.objects().get(kind, &key).is_none() {
+            if kind == Kind::Pod {
+                self.keep_ended(key, new.clone());
+            }
             return Ok(Arc::new(new));
         }
         let mut stored = new;
@@ -238,6 +257,10 @@ impl SandboxApi {
         grace_seconds: Option<u64>,
         now: Time,
     ) -> Result<(), DocumentError> {
+        if self.documents.has_ended(id, key) {
+            self.remove_document(id, key);
+            return Ok(());
+        }
         if let Some(kind) = id.get().slim {
             if kind == Kind::Pod && grace_seconds == Some(0) {
                 return if self.remove(kind, key) { Ok(()) } else { Err(missing(id, key)) };
@@ -269,6 +292,7 @@ impl SandboxApi {
     pub fn document(&self, id: ResourceId, key: &NamespacedName) -> Option<Arc<Value>> {
         match id.get().slim {
             None => self.documents.get(id, key).cloned(),
+            Some(_) if self.documents.has_ended(id, key) => self.documents.get(id, key).cloned(),
             Some(kind) => self.objects().get(kind, key).map(|object| Arc::new(self.whole(&object))),
         }
     }
@@ -277,6 +301,7 @@ impl SandboxApi {
     pub(super) fn has_document(&self, id: ResourceId, key: &NamespacedName) -> bool {
         match id.get().slim {
             None => self.documents.get(id, key).is_some(),
+            Some(_) if self.documents.has_ended(id, key) => true,
             Some(kind) => self.objects().get(kind, key).is_some(),
         }
     }
@@ -290,7 +315,25 @@ impl SandboxApi {
             }
             Some(kind) => {
                 let objects = self.objects().of_kind(kind).into_iter();
-                objects.map(|object| (object.key(), Arc::new(self.whole(&object)))).collect()
+                let mut all: Vec<(NamespacedName, Arc<Value>)> =
+                    objects.map(|object| (object.key(), Arc::new(self.whole(&object)))).collect();
+                if kind == Kind::Pod && !self.documents.ended.is_empty() {
+                    all.extend(self.ended_pods().map(|(key, document)| (key.clone(), Arc::clone(document))));
+                    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+                }
+                all
+            }
+        }
+    }
+
+    /// The keys of all objects of a resource.
+    pub(super) fn keys(&self, id: ResourceId) -> Vec<NamespacedName> {
+        match id.get().slim {
+            None => self.documents.stored.get(&id).into_iter().flatten().map(|(key, _)| key.clone()).collect(),
+            Some(kind) => {
+                let objects = self.objects().of_kind(kind).into_iter().map(|object| object.key());
+                let ended = self.documents.ended.iter().filter(|_| kind == Kind::Pod);
+                objects.chain(ended.cloned()).collect()
             }
         }
     }

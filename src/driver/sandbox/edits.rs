@@ -147,6 +147,7 @@ impl SandboxApi {
         for pod in &orphans {
             self.remove(Kind::Pod, pod);
         }
+        self.drop_ended(|pod| pod["spec"]["nodeName"] == **name);
         let with = match orphans.len() {
             0 => String::new(),
             1 => ", with its pod".to_owned(),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::api::{Kind, NamespacedName, Str, Time, Uid};
 
 use super::api::{ApiError, SandboxApi};
-use super::documents::{DocumentError, Part, key_of, set_metadata};
+use super::documents::{DocumentError, Part, is_owned_by, key_of, set_metadata};
 use super::resources::ResourceId;
 use patch::{PatchKind, patched};
 
@@ -322,15 +322,14 @@ impl SandboxApi {
                     owned.extend(objects.filter(is_owned).map(|object| (id, object.key())));
                 }
                 None => {
-                    let is_owned = |document: &Value| {
-                        let owners = document.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-                        owners.into_iter().flatten().any(|owner| owner["uid"] == uid)
-                    };
                     let documents = self.documents(id).into_iter();
-                    owned.extend(
-                        documents.filter(|(_, document)| is_owned(document)).map(|(key, _)| (id, key)),
-                    );
+                    let own = documents.filter(|(_, document)| is_owned_by(document, uid));
+                    owned.extend(own.map(|(key, _)| (id, key)));
                 }
+            }
+            if id.get().slim == Some(Kind::Pod) {
+                let own = self.ended_pods().filter(|(_, document)| is_owned_by(document, uid));
+                owned.extend(own.map(|(key, _)| (id, key.clone())));
             }
         }
         owned
@@ -378,11 +377,7 @@ impl SandboxApi {
             return Err(Refusal::new(403, "Forbidden", message));
         }
         for id in ResourceId::all().filter(|id| id.get().is_namespaced) {
-            let keys: Vec<NamespacedName> = match id.get().slim {
-                Some(kind) => self.objects().of_kind(kind).iter().map(crate::api::Object::key).collect(),
-                None => self.documents(id).into_iter().map(|(key, _)| key).collect(),
-            };
-            for inside in keys.into_iter().filter(|inside| inside.namespace == key.name) {
+            for inside in self.keys(id).into_iter().filter(|inside| inside.namespace == key.name) {
                 self.delete_document(id, &inside, None, now)?;
             }
         }
@@ -404,12 +399,9 @@ impl SandboxApi {
     }
 
     fn is_namespace_empty(&self, namespace: &Str) -> bool {
-        ResourceId::all().filter(|id| id.get().is_namespaced).all(|id| match id.get().slim {
-            Some(kind) => {
-                self.objects().of_kind(kind).iter().all(|object| object.key().namespace != *namespace)
-            }
-            None => self.documents(id).iter().all(|(key, _)| key.namespace != *namespace),
-        })
+        ResourceId::all()
+            .filter(|id| id.get().is_namespaced)
+            .all(|id| self.keys(id).iter().all(|key| key.namespace != *namespace))
     }
 
     /// Namespaces go that are being deleted and hold nothing any more.

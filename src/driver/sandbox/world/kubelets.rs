@@ -4,17 +4,19 @@
 //! (docs/world.md). What other parts see of it is as real kubelets write it: phase, conditions, the images of the node.
 //! A container that ends is restarted as the pod's restartPolicy says, with the waits of CrashLoopBackOff
 //! (10 s, doubled up to 5 min, from the start again after 10 min of running). A pod that has ended leaves the sandbox,
-//! since the watch of a scheduler leaves it out; its owner is told. A node that is down does nothing and says nothing.
+//! since the watch of a scheduler leaves it out; its owner is told, and clients of the API still see it. A node that is down does nothing and says nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use serde_json::json;
 
 use super::alarms::Alarm;
 use super::images::Images;
 use super::pods::{annotation, is_ready, set_condition};
 use super::settings::{Part, parse_duration};
 use super::{Item, Wx};
-use crate::api::objects::Pod;
+use crate::api::objects::{Container, Pod};
 use crate::api::{Duration, Kind, NamespacedName, Str, Time, Uid};
 use crate::driver::sandbox::api::grace_period;
 use crate::driver::sandbox::controllers::Said;
@@ -241,6 +243,7 @@ impl Kubelets {
         let is_restarted = policy == "Always" || (policy == "OnFailure" && !has_succeeded);
         let kind = Kind::Pod.as_str();
         if !is_restarted {
+            let run = self.runs.get(key).cloned();
             self.forget_pod(wx, key);
             let said = if has_succeeded {
                 Said::done("Completed", "has succeeded")
@@ -251,7 +254,11 @@ impl Kubelets {
             let mut last = Pod::clone(pod);
             let phase = if has_succeeded { "Succeeded" } else { "Failed" };
             phase.clone_into(&mut last.status.phase);
-            wx.api.remove(Kind::Pod, key);
+            let reason = if has_succeeded { "PodCompleted" } else { "PodFailed" };
+            set_condition(&mut last, "ContainersReady", false, reason, wx.now);
+            set_condition(&mut last, "Ready", false, reason, wx.now);
+            let containers = run.map(|run| run.ended(pod, has_succeeded, wx.now));
+            wx.api.end_pod(last.clone(), containers);
             return Some(Ended { pod: Arc::new(last), has_succeeded });
         }
         let run = self.runs.get_mut(key)?;
@@ -357,6 +364,23 @@ impl PodRun {
     /// When something happens to a running pod next.
     fn next(&self) -> Option<Time> {
         [self.ready_at, self.ends_at].into_iter().flatten().min()
+    }
+
+    /// `status.containerStatuses` of the pod when its containers have ended for good.
+    fn ended(&self, pod: &Pod, has_succeeded: bool, now: Time) -> serde_json::Value {
+        let status = |container: &Container| {
+            json!({
+                "name": &*container.name, "image": &*container.image, "ready": false, "started": false,
+                "restartCount": self.restarts,
+                "state": {"terminated": {
+                    "exitCode": i32::from(!has_succeeded),
+                    "reason": if has_succeeded { "Completed" } else { "Error" },
+                    "startedAt": self.started.truncate_to_second().to_rfc3339(),
+                    "finishedAt": now.truncate_to_second().to_rfc3339(),
+                }},
+            })
+        };
+        pod.spec.containers.iter().map(status).collect()
     }
 }
 

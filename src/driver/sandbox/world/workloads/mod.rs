@@ -27,6 +27,7 @@ use crate::api::workloads::{ReplicaSetSpec, Workload, WorkloadKind, WorkloadSpec
 use crate::api::{Kind, NamespacedName, Object, Str, Time, Uid};
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Said;
+use crate::driver::sandbox::documents::is_owned_by;
 use jobs::JobState;
 
 /// On pods of a Deployment and its replica sets.
@@ -479,6 +480,7 @@ impl Workloads {
         for pod in self.active_pods_of(wx.api, item.uid()) {
             let _ = wx.api.delete_pod(&pod.key(), wx.now);
         }
+        wx.api.drop_ended(|pod| is_owned_by(pod, item.uid()));
         if key.0 == WorkloadKind::StatefulSet {
             stateful_sets::release_claims(wx, &item);
         }
