@@ -108,7 +108,10 @@ fn text(report: &FixReport, pod: &Pod, kubectl: &str) -> String {
     }
     let mut text = format!("Pod {key} does not run: {}\n", report.message);
     if report.message.is_empty() {
-        text = format!("Pod {key} does not get there by itself.\n");
+        text = match &report.question.onto {
+            Some(node) => format!("Pod {key} does not get to {node} by itself.\n"),
+            None => format!("Pod {key} has no node.\n"),
+        };
     }
     let progress = &report.progress;
     if report.fixes.is_empty() {
@@ -158,12 +161,20 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_early: Option<&'static str>,
     tried: Vec<Tried<'a>>,
+    unanswered: Vec<Unanswered<'a>>,
+    too_large: &'a [String],
 }
 
 #[derive(Serialize)]
 struct Tried<'a> {
     changes: &'a str,
     sets: usize,
+}
+
+#[derive(Serialize)]
+struct Unanswered<'a> {
+    what: &'a str,
+    nodes: usize,
 }
 
 #[derive(Serialize)]
@@ -223,6 +234,12 @@ impl<'a> Report<'a> {
             runs: report.progress.n_runs,
             ended_early: report.cut,
             tried: report.tried.iter().map(|(changes, sets)| Tried { changes, sets: *sets }).collect(),
+            unanswered: report
+                .unanswered
+                .iter()
+                .map(|(what, nodes)| Unanswered { what, nodes: *nodes })
+                .collect(),
+            too_large: &report.too_large,
         }
     }
 }
