@@ -27,10 +27,7 @@ pub(super) fn render(answer: &WhatIf, form: Form) -> String {
     );
     out.lost(&answer.evicted, "is evicted to make room", "are evicted to make room");
     if !answer.budgets.is_empty() {
-        out.heading(&format!(
-            "{} would be broken:",
-            counted(answer.budgets.len(), "disruption budget")
-        ));
+        out.heading(&format!("{} would be broken:", counted(answer.budgets.len(), "disruption budget")));
         for budget in &answer.budgets {
             let names: Vec<String> = budget.evicted.iter().take(NAMED).map(ToString::to_string).collect();
             out.item(&format!(

@@ -11,6 +11,7 @@ use super::patch::{PatchOp, key};
 use crate::api::objects::{Container, Pod, Taint, TaintEffect};
 use crate::api::quantity::Format;
 use crate::api::{NamespacedName, ObjectStore, Quantity, Str};
+use crate::driver::outlook::budgets::covers;
 use crate::driver::sandbox::changes::{CONDITION_TAINTS, HOSTNAME};
 use crate::driver::session::Edit;
 use crate::framework::resource::names as resources;
@@ -472,12 +473,8 @@ pub(super) fn evict_all(cx: &Cx<'_>, pods: &[&Pod]) -> Change {
 
 /// Whether a disruption budget that allows no more counts the pod.
 fn is_guarded(objects: &ObjectStore, pod: &Pod) -> bool {
-    objects.pod_disruption_budgets.values().any(|budget| {
-        budget.status.disruptions_allowed <= 0
-            && budget.metadata.namespace == pod.metadata.namespace
-            && crate::api::Selector::from_label_selector(budget.spec.selector.as_ref())
-                .is_ok_and(|selector| !selector.is_empty() && selector.matches(&pod.metadata.labels))
-    })
+    let mut budgets = objects.pod_disruption_budgets.values();
+    budgets.any(|budget| budget.status.disruptions_allowed <= 0 && covers(budget)(pod))
 }
 
 /// Ties the pod to a node by its host name; `None` if the node has no such label.

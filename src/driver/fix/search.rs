@@ -294,14 +294,7 @@ impl Search<'_> {
     }
 
     /// A copy of the node, with what would still refuse it.
-    fn by_copy(
-        &self,
-        cx: &Cx<'_>,
-        info: &NodeInfo,
-        refusals: &[Refusal],
-        first: &[Change],
-        sets: &mut Sets,
-    ) {
+    fn by_copy(&self, cx: &Cx<'_>, info: &NodeInfo, refusals: &[Refusal], first: &[Change], sets: &mut Sets) {
         let left: Vec<&Refusal> =
             refusals.iter().filter(|refusal| !is_cured_by_empty_copy(refusal)).collect();
         if left.len() >= N_REFUSALS {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::api::objects::{CSINode, Node, ObjectMeta, Pod, Taint, TaintEffect};
 use crate::api::workloads::WorkloadKind;
-use crate::api::{Kind, NamespacedName, Object, ObjectStore, Selector, Str, Time};
+use crate::api::{Kind, NamespacedName, Object, ObjectStore, Str, Time};
 
 use super::api::{ApiError, SandboxApi, not_found};
 use super::controllers::Controllers;
@@ -372,9 +372,4 @@ fn next_ordinal(api: &SandboxApi, model: &Pod) -> Str {
         !api.objects().pods.contains_key(&NamespacedName::new(key.namespace.clone(), name.clone()))
     };
     (0_u32..).map(|number| Str::from(format!("{base}-{number}"))).find(is_free).unwrap_or_default()
-}
-
-/// Whether a selector counts a pod, for budgets.
-pub fn is_counted(selector: &Selector, pod: &Pod) -> bool {
-    !selector.is_empty() && selector.matches(&pod.metadata.labels)
 }
