@@ -198,12 +198,13 @@ pub(super) fn priority(cx: &Cx<'_>, probe: &Probe) -> Option<Change> {
     None
 }
 
-/// The lowest class that is high enough.
+/// The lowest class that is high enough and lets its pods preempt.
 fn class_of(objects: &ObjectStore, wanted: i32) -> Option<(String, i32)> {
     let classes = objects
         .priority_classes
         .values()
-        .filter(|class| class.value >= wanted && class.value <= PRIORITY_MAX);
+        .filter(|class| class.value >= wanted && class.value <= PRIORITY_MAX)
+        .filter(|class| class.preemption_policy.as_deref() != Some("Never"));
     let least = classes.min_by_key(|class| (class.value, class.metadata.name.clone()))?;
     Some((least.metadata.name.to_string(), least.value))
 }
