@@ -15,8 +15,9 @@ use super::own;
 use super::reading::Form;
 use super::route::Query;
 use super::status::{About, has_changed, success};
-use crate::api::{Kind, NamespacedName, Str};
+use crate::api::{Kind, NamespacedName, Rng, Str};
 use crate::driver::sandbox::documents::Part;
+use crate::driver::sandbox::names::name_end;
 use crate::driver::sandbox::requests::patch::{PatchKind, patched};
 use crate::driver::sandbox::requests::{ClientRequest, ClientVerb, Deletion, Refusal};
 use crate::driver::sandbox::resources::ResourceId;
@@ -208,7 +209,7 @@ async fn create(
     }
     let (name, prefix) = (metadata("name"), metadata("generateName"));
     let name = if name.is_empty() && !prefix.is_empty() {
-        // The next version makes it a name of its own; of five characters, as the real one.
+        // The next version makes it a name of its own.
         let key = |n: u64| format!("{prefix}{}", suffix(served.mirror.version().wrapping_add(n)));
         let is_free = |name: &String| {
             let key = NamespacedName::new(target.namespace.as_deref().unwrap_or_default(), name.as_str());
@@ -228,18 +229,9 @@ async fn create(
     Ok(response)
 }
 
-/// Five characters of the alphabet that generated names have, another five for another number.
+/// The end of a generated name, another one for another number.
 fn suffix(number: u64) -> String {
-    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    let mut mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut suffix = String::new();
-    for _ in 0..5 {
-        mixed ^= mixed >> 29;
-        let at = usize::try_from(mixed % LETTERS.len() as u64).unwrap_or_default();
-        suffix.extend(LETTERS.get(at).map(|letter| char::from(*letter)));
-        mixed = (mixed / LETTERS.len() as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    }
-    suffix
+    name_end(&mut Rng::new(number))
 }
 
 /// Has an object changed, and answers with it.

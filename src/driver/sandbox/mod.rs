@@ -17,6 +17,7 @@ pub mod edits;
 mod following;
 pub mod generate;
 mod living;
+pub(in crate::driver) mod names;
 pub mod ops;
 pub mod record;
 pub mod requests;

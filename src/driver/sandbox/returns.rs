@@ -11,12 +11,8 @@ use crate::api::objects::{Pod, PodStatus};
 use crate::api::{NamespacedName, Object, Rng, Str, Time, Uid};
 
 use super::api::{SandboxApi, WatchEvent};
+use super::names::name_end;
 use super::world::World;
-
-/// The letters of the ends of names (`k8s.io/apimachinery/pkg/util/rand`): no vowels, no digits that look like letters.
-const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-/// How many letters an end has.
-const END_LEN: usize = 5;
 
 /// What becomes of a pod that is taken off its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,11 +137,7 @@ pub(super) fn free_name(api: &SandboxApi, pod: &Pod) -> Str {
     });
     let mut rng = Rng::new(seed);
     loop {
-        let end: String = (0..END_LEN)
-            .filter_map(|_| LETTERS.get(rng.below(LETTERS.len())))
-            .map(|letter| char::from(*letter))
-            .collect();
-        let name = Str::from(format!("{base}-{end}"));
+        let name = Str::from(format!("{base}-{}", name_end(&mut rng)));
         if !api.objects().pods.contains_key(&NamespacedName::new(key.namespace.clone(), name.clone())) {
             return name;
         }

@@ -215,12 +215,6 @@ fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> Option<&'a T> {
     from.get(rng.below(from.len()))
 }
 
-/// The end of a name, as `generateName` makes it.
-fn letters(rng: &mut Rng, n: usize) -> String {
-    const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-    (0..n).filter_map(|_| pick(rng, LETTERS)).map(|letter| char::from(*letter)).collect()
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::nodes::{Node, Pool};
-use super::{GenerateOptions, Work, letters, pick};
+use super::{GenerateOptions, Work, pick};
 use crate::api::Rng;
+use crate::driver::sandbox::names::letters;
 
 /// A workload.
 #[derive(Clone, Debug)]

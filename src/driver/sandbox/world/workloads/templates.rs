@@ -8,20 +8,15 @@ use crate::api::objects::{ObjectMeta, OwnerReference, Pod};
 use crate::api::workloads::{PodTemplate, Workload, WorkloadKind};
 use crate::api::{Rng, Str};
 use crate::driver::sandbox::admission::default_pod;
+use crate::driver::sandbox::names::{ALPHABET, name_end};
 
-/// Without vowels and what looks alike, so that no words come about.
-const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The longest prefix of a generated name (`maxGeneratedNameLength`).
 const PREFIX_MAX: usize = 58;
 
 /// A name from a prefix and five characters.
 pub(in super::super) fn generated_name(rng: &mut Rng, prefix: &str) -> Str {
     let prefix = prefix.get(..PREFIX_MAX.min(prefix.len())).unwrap_or(prefix);
-    let mut name = prefix.to_owned();
-    for _ in 0..5 {
-        name.push(ALPHABET.get(rng.below(ALPHABET.len())).copied().map_or('x', char::from));
-    }
-    Str::from(name)
+    Str::from(format!("{prefix}{}", name_end(rng)))
 }
 
 /// What the labels of pods of this template say.
