@@ -157,10 +157,14 @@ impl Simulator {
                 let key = world.find(kind, namespace.as_ref(), name)?;
                 WorldOrder::Scale { kind, key, replicas: i32::try_from(*count).ok()? }
             }
-            // Whoever owns its pods makes them again.
-            Change::RemoveNode(node) => return Some(self.api.delete_node(node)),
-            Change::AddNodes { .. } | Change::Scale { .. } => return None,
+            Change::RemoveNode(_) | Change::AddNodes { .. } | Change::Scale { .. } => return None,
         };
+        if let Change::Drain(node) = change {
+            let world = self.controllers.as_ref().and_then(Controllers::world);
+            for pod in pods_on(&self.api, node).iter().filter(|pod| !pod.is_terminating()) {
+                self.returns.expect(pod, world);
+            }
+        }
         let controllers = self.controllers.as_mut()?;
         Some(controllers.order(&mut self.api, self.now, &order).map_err(EditError::Syntax))
     }
@@ -188,7 +192,7 @@ fn make(
     now: Time,
 ) -> Result<String, EditError> {
     match change {
-        Change::Drain(node) => drain(api, returns, world, node, now),
+        Change::Drain(node) => drain(api, returns, node, now),
         Change::RemoveNode(node) => {
             for pod in pods_on(api, node) {
                 returns.expect(&pod, world);
@@ -212,13 +216,7 @@ pub fn pods_on(api: &SandboxApi, node: &Str) -> Vec<Arc<Pod>> {
     api.objects().pods.values().filter(|pod| pod.spec.node_name == *node).cloned().collect()
 }
 
-fn drain(
-    api: &mut SandboxApi,
-    returns: &mut Returns,
-    world: Option<&World>,
-    name: &Str,
-    now: Time,
-) -> Result<String, EditError> {
+fn drain(api: &mut SandboxApi, returns: &mut Returns, name: &Str, now: Time) -> Result<String, EditError> {
     api.cordon(name)?;
     let (mut n_back, mut n_lost) = (0, 0);
     for pod in pods_on(api, name) {
@@ -228,7 +226,7 @@ fn drain(
             Fate::ComesBack => n_back += 1,
             Fate::Lost => n_lost += 1,
         }
-        returns.expect(&pod, world);
+        returns.expect(&pod, None);
         api.delete_pod(&pod.key(), now)?;
     }
     let lost = match n_lost {

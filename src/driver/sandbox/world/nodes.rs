@@ -175,17 +175,14 @@ impl Evictions {
         let (Some(pod), Some(node)) = (pod, node) else { return self.cancel(wx, key) };
         let mut least: Option<i64> = None;
         for taint in node.spec.taints.iter().filter(|taint| taint.effect == TaintEffect::NoExecute) {
-            let matching = pod.spec.tolerations.iter();
-            let mut matching = matching
-                .filter(|own| tolerates(own, &taint.key, &taint.value, &taint.effect, false))
-                .peekable();
-            if matching.peek().is_none() {
+            // Of several tolerations the first counts.
+            let mut own = pod.spec.tolerations.iter();
+            let Some(own) = own.find(|own| tolerates(own, &taint.key, &taint.value, &taint.effect, false))
+            else {
                 self.cancel(wx, key);
                 return evict(wx, &pod, &node, 0);
-            }
-            // Of several tolerations the shortest counts.
-            let seconds = matching.filter_map(|own| own.toleration_seconds).min();
-            least = [least, seconds].into_iter().flatten().min();
+            };
+            least = [least, own.toleration_seconds].into_iter().flatten().min();
         }
         let Some(seconds) = least else { return self.cancel(wx, key) };
         if seconds <= 0 {
