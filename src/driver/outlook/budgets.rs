@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use crate::api::objects::{Pod, PodDisruptionBudget, PodDisruptionBudgetStatus};
-use crate::api::{NamespacedName, ObjectStore, Selector};
+use crate::api::{NamespacedName, ObjectStore};
+use crate::driver::sandbox::world::budgets::covers;
 
 /// A budget, and what was evicted against it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,17 +38,6 @@ pub fn violated(objects: &ObjectStore, evicted: &[Arc<Pod>]) -> Vec<Budget> {
         }
     }
     violated
-}
-
-/// Which pods a budget is for, as the eviction subresource sees it: without a selector for none, with an empty one for all
-/// of its namespace.
-pub fn covers(budget: &PodDisruptionBudget) -> impl Fn(&Pod) -> bool + '_ {
-    let selector = budget.spec.selector.as_ref();
-    let selector = selector.and_then(|selector| Selector::from_label_selector(Some(selector)).ok());
-    move |pod| {
-        pod.metadata.namespace == budget.metadata.namespace
-            && selector.as_ref().is_some_and(|selector| selector.matches(&pod.metadata.labels))
-    }
 }
 
 fn allowed<'a>(budget: &PodDisruptionBudget, pods: impl Iterator<Item = &'a Pod>) -> i32 {

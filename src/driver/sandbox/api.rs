@@ -246,6 +246,11 @@ impl SandboxApi {
         self.is_served
     }
 
+    /// Whether kubelets run, who end pods themselves.
+    pub(super) const fn has_kubelets(&self) -> bool {
+        self.has_kubelets
+    }
+
     /// Clients see it from now on.
     pub(super) const fn set_served(&mut self) {
         self.is_served = true;

@@ -1,16 +1,16 @@
 //! What is particular to pods in requests of clients: which updates are allowed, and evictions.
 //!
-//! Follows `ValidatePodUpdate` of `pkg/apis/core/validation` and `pkg/registry/core/pod/storage/eviction.go`.
+//! Follows `ValidatePodUpdate` of `pkg/apis/core/validation`; what a budget says to an eviction is the world's.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::{Deletion, Refusal, check_deletion};
-use crate::api::objects::{Pod, PodDisruptionBudget};
-use crate::api::{Kind, NamespacedName, Selector, Time};
+use crate::api::{Kind, NamespacedName, Time};
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::resources::ResourceId;
+use crate::driver::sandbox::world::budgets::{EvictionError, evict};
 
 /// What the server fills in where a client leaves it out.
 const FILLED_IN: [&str; 12] = [
@@ -123,57 +123,33 @@ impl SandboxApi {
         let resource = ResourceId::of_slim(Kind::Pod).ok_or_else(|| Refusal::bad_request("no pods"))?;
         let old = self.found(resource, key)?;
         check_deletion(resource, key, &old, deletion)?;
-        let pod = self.pod(key)?;
-        if pod.is_assigned() && !pod.is_terminating() {
-            self.take_from_budget(&pod, now)?;
+        if self.objects().pods.contains_key(key) {
+            evict(self, key, deletion.grace_seconds, now)?;
+        } else {
+            // One that has ended disrupts nothing.
+            self.delete_document(resource, key, None, now)?;
         }
-        self.delete_document(resource, key, deletion.grace_seconds, now)?;
         Ok(old)
     }
+}
 
-    fn take_from_budget(&mut self, pod: &Pod, now: Time) -> Result<(), Refusal> {
-        let is_covering = |budget: &&Arc<PodDisruptionBudget>| {
-            let selector = Selector::from_label_selector(budget.spec.selector.as_ref());
-            budget.metadata.namespace == pod.metadata.namespace
-                && selector.is_ok_and(|selector| selector.matches(&pod.metadata.labels))
-        };
-        let budgets: Vec<Arc<PodDisruptionBudget>> =
-            self.objects().pod_disruption_budgets.values().filter(is_covering).cloned().collect();
-        let budget = match budgets.as_slice() {
-            [] => return Ok(()),
-            [budget] => budget,
-            _ => {
-                return Err(Refusal::new(
-                    500,
-                    "InternalError",
-                    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
-                ));
+impl From<EvictionError> for Refusal {
+    fn from(error: EvictionError) -> Self {
+        let message = error.to_string();
+        match error {
+            EvictionError::NotFound(_) => Self::new(404, "NotFound", message),
+            EvictionError::Several => Self::new(500, "InternalError", message),
+            EvictionError::Budget { budget, desired, healthy } => {
+                let cause = format!(
+                    "The disruption budget {budget} needs {desired} healthy pods and has {healthy} currently"
+                );
+                Self {
+                    code: 429,
+                    reason: "TooManyRequests",
+                    message: "Cannot evict pod as it would violate the pod's disruption budget.".to_owned(),
+                    causes: vec![json!({"reason": "DisruptionBudget", "message": cause})],
+                }
             }
-        };
-        if budget.status.disruptions_allowed <= 0 {
-            let name = &budget.metadata.name;
-            let counts = ResourceId::of_slim(Kind::PodDisruptionBudget)
-                .and_then(|id| self.document(id, &budget.metadata.key()))
-                .map(|document| {
-                    let count = |field: &str| document["status"][field].as_i64().unwrap_or_default();
-                    (count("desiredHealthy"), count("currentHealthy"))
-                });
-            let (desired, current) = counts.unwrap_or_default();
-            let cause = format!(
-                "The disruption budget {name} needs {desired} healthy pods and has {current} currently"
-            );
-            return Err(Refusal {
-                code: 429,
-                reason: "TooManyRequests",
-                message: "Cannot evict pod as it would violate the pod's disruption budget.".to_owned(),
-                causes: vec![json!({"reason": "DisruptionBudget", "message": cause})],
-            });
         }
-        let mut budget = PodDisruptionBudget::clone(budget);
-        budget.status.disruptions_allowed -= 1;
-        let at = Value::from(now.truncate_to_second().to_rfc3339());
-        budget.status.disrupted_pods.insert(pod.metadata.name.to_string(), at);
-        self.write(budget.into());
-        Ok(())
     }
 }

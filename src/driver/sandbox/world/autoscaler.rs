@@ -156,25 +156,25 @@ impl Autoscaler {
     /// The nodes of groups above their smallest size whose pods fit elsewhere.
     fn unneeded(&self, scheduler: &Scheduler, api: &SandboxApi) -> Vec<Str> {
         let mut unneeded = Vec::new();
+        let mut by_node: BTreeMap<&Str, Vec<&Arc<Pod>>> = BTreeMap::new();
+        for pod in api.objects().pods.values().filter(|pod| pod.is_assigned() && is_active(pod)) {
+            if pod.metadata.controller().is_none_or(|owner| owner.kind != "DaemonSet") {
+                by_node.entry(&pod.spec.node_name).or_default().push(pod);
+            }
+        }
         for group in self.groups.values() {
             let nodes: Vec<&Arc<Node>> = self.nodes_of(api, group.name()).collect();
             if nodes.len() <= group.spec.min as usize {
                 continue;
             }
             for node in nodes {
-                let pods: Vec<&Arc<Pod>> = api
-                    .objects()
-                    .pods
-                    .values()
-                    .filter(|pod| pod.spec.node_name == *node.name() && is_active(pod))
-                    .filter(|pod| pod.metadata.controller().is_none_or(|owner| owner.kind != "DaemonSet"))
-                    .collect();
+                let pods = by_node.get(node.name()).map_or(&[][..], Vec::as_slice);
                 let is_movable = |pod: &&Arc<Pod>| pod.metadata.controller().is_some();
-                if !pods.iter().all(is_movable) || used(node, &pods) >= USED_MAX {
+                if !pods.iter().all(is_movable) || used(node, pods) >= USED_MAX {
                     continue;
                 }
                 let mut trial = Trial::new(scheduler);
-                for pod in &pods {
+                for pod in pods {
                     trial.handle(Input::Deleted(Object::Pod(Arc::clone(pod))));
                 }
                 trial.handle(Input::Deleted(Object::Node(Arc::clone(node))));
@@ -238,7 +238,7 @@ impl Autoscaler {
                 |pod: &Pod| pod.metadata.controller().is_some_and(|owner| owner.kind == "DaemonSet");
             let left: Vec<&Arc<Pod>> = pods.iter().filter(|pod| !is_of_daemon_set(pod)).collect();
             for pod in left.iter().filter(|pod| !pod.is_terminating()) {
-                if let Err(error) = evict(wx.api, &pod.key(), wx.now) {
+                if let Err(error) = evict(wx.api, &pod.key(), None, wx.now) {
                     wx.tell(NAME, "Pod", &pod.key(), Said::failed("EvictionRefused", error.to_string()));
                 }
             }

@@ -1,17 +1,17 @@
 //! The disruption controller keeps the status of disruption budgets, and the eviction that heeds them.
 //!
 //! Follows `pkg/controller/disruption/disruption.go` and `pkg/registry/core/pod/storage/eviction.go`. A granted eviction
-//! is done at once, so no `disruptedPods` are kept. Scales come from the workloads of the sandbox and, for owners that
-//! are not there, from nothing: such a budget allows none, as upstream.
+//! is done at once, so `disruptedPods` are kept only until the controller counts anew. Scales come from the workloads of
+//! the sandbox and, for owners that are not there, from nothing: such a budget allows none, as upstream.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Wx;
-use super::pods::is_ready;
+use super::pods::counts_as_ready;
 use super::workloads::Workloads;
 use crate::api::objects::{Pod, PodDisruptionBudget, PodDisruptionBudgetStatus};
-use crate::api::{Kind, NamespacedName, Selector, Str, Time, Uid};
+use crate::api::{Duration, Kind, NamespacedName, Selector, Str, Time, Uid};
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Said;
 
@@ -43,18 +43,26 @@ pub enum EvictionError {
     Several,
 }
 
-/// The pods that a budget covers; a selector that is absent covers none, an empty one all.
+/// Which pods a budget covers: without a selector none, with an empty one all of its namespace.
+pub fn covers(budget: &PodDisruptionBudget) -> impl Fn(&Pod) -> bool + '_ {
+    let selector = budget.spec.selector.as_ref();
+    let selector = selector.and_then(|selector| Selector::from_label_selector(Some(selector)).ok());
+    move |pod| {
+        pod.metadata.namespace == budget.metadata.namespace
+            && selector.as_ref().is_some_and(|selector| selector.matches(&pod.metadata.labels))
+    }
+}
+
+/// The pods that a budget covers.
 fn covered<'a>(
     api: &'a SandboxApi,
     budget: &'a PodDisruptionBudget,
 ) -> impl Iterator<Item = &'a Arc<Pod>> + 'a {
-    let selector = budget.spec.selector.as_ref();
-    let selector = selector.and_then(|selector| Selector::from_label_selector(Some(selector)).ok());
     let first = NamespacedName::new(budget.metadata.namespace.clone(), "");
-    let namespace = budget.metadata.namespace.clone();
-    let pods = api.objects().pods.range(first..).take_while(move |(key, _)| key.namespace == namespace);
-    pods.map(|(_, pod)| pod)
-        .filter(move |pod| selector.as_ref().is_some_and(|selector| selector.matches(&pod.metadata.labels)))
+    let pods = api.objects().pods.range(first..);
+    let pods = pods.take_while(|(key, _)| key.namespace == budget.metadata.namespace);
+    let is_its = covers(budget);
+    pods.map(|(_, pod)| pod).filter(move |pod| is_its(pod))
 }
 
 /// Counts the pods of a budget and writes what it allows.
@@ -131,48 +139,63 @@ fn expected_scale(api: &SandboxApi, workloads: &Workloads, pods: &[Arc<Pod>]) ->
     Ok(scales.values().sum())
 }
 
-/// Evicts a pod as the eviction subresource does.
+/// The budgets that cover a pod.
+fn covering(api: &SandboxApi, pod: &Pod) -> Vec<Arc<PodDisruptionBudget>> {
+    let first = NamespacedName::new(pod.metadata.namespace.clone(), "");
+    let budgets = api.objects().pod_disruption_budgets.range(first..);
+    let budgets = budgets.take_while(|(key, _)| key.namespace == pod.metadata.namespace);
+    budgets.map(|(_, budget)| budget).filter(|budget| covers(budget)(pod)).cloned().collect()
+}
+
+/// Evicts a pod as the eviction subresource does, within so many seconds if they are given.
 ///
 /// # Errors
 /// If there is no such pod, or its budget does not allow it.
-pub fn evict(api: &mut SandboxApi, key: &NamespacedName, now: Time) -> Result<(), EvictionError> {
-    let pod = api.objects().pods.get(key).cloned();
-    let pod = pod.ok_or_else(|| EvictionError::NotFound(key.name.clone()))?;
-    let is_free = pod.is_terminal() || pod.status.phase == "Pending" || pod.is_terminating();
-    let budget = if is_free {
-        None
-    } else {
-        let first = NamespacedName::new(key.namespace.clone(), "");
-        let budgets = api.objects().pod_disruption_budgets.range(first..);
-        let budgets = budgets.take_while(|(other, _)| other.namespace == key.namespace);
-        let mut own = budgets
-            .map(|(_, budget)| budget)
-            .filter(|budget| covered(api, budget).any(|other| other.metadata.name == key.name))
-            .cloned();
-        let budget = own.next();
-        if own.next().is_some() {
-            return Err(EvictionError::Several);
-        }
-        budget
-    };
-    if let Some(old) = budget {
-        let status = &old.status;
-        let policy = old.spec.unhealthy_pod_eviction_policy.as_deref();
-        let is_unhealthy_free = !is_ready(&pod)
-            && (policy == Some("AlwaysAllow")
-                || (status.current_healthy >= status.desired_healthy && status.desired_healthy > 0));
-        if !is_unhealthy_free {
-            if status.disruptions_allowed <= 0 {
-                return Err(EvictionError::Budget {
-                    budget: old.metadata.name.clone(),
-                    desired: status.desired_healthy,
-                    healthy: status.current_healthy,
-                });
-            }
-            let mut budget = PodDisruptionBudget::clone(&old);
-            budget.status.disruptions_allowed -= 1;
-            api.write(budget.into());
-        }
+pub fn evict(
+    api: &mut SandboxApi,
+    key: &NamespacedName,
+    grace_seconds: Option<u64>,
+    now: Time,
+) -> Result<(), EvictionError> {
+    let lost = || EvictionError::NotFound(key.name.clone());
+    let pod = api.objects().pods.get(key).cloned().ok_or_else(lost)?;
+    // Where there are no kubelets a pod on a node stays Pending, and counts.
+    let is_pending = pod.status.phase == "Pending" && (api.has_kubelets() || !pod.is_assigned());
+    if !is_pending && !pod.is_terminal() && !pod.is_terminating() {
+        take_from_budget(api, &pod, now)?;
     }
-    api.delete_pod(key, now).map_err(|_| EvictionError::NotFound(key.name.clone()))
+    let deleted = match grace_seconds {
+        Some(seconds) => api.delete_pod_within(key, Duration::from_secs(seconds), now),
+        None => api.delete_pod(key, now),
+    };
+    deleted.map_err(|_| lost())
+}
+
+/// Takes one disruption from the budget of a pod, if it has one (`checkAndDecrement`).
+fn take_from_budget(api: &mut SandboxApi, pod: &Pod, now: Time) -> Result<(), EvictionError> {
+    let budgets = covering(api, pod);
+    let budget = match budgets.as_slice() {
+        [] => return Ok(()),
+        [budget] => budget,
+        _ => return Err(EvictionError::Several),
+    };
+    let status = &budget.status;
+    let is_healthy = status.current_healthy >= status.desired_healthy && status.desired_healthy > 0;
+    let always = budget.spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow");
+    if !counts_as_ready(api, pod) && (always || is_healthy) {
+        return Ok(());
+    }
+    if status.disruptions_allowed <= 0 {
+        return Err(EvictionError::Budget {
+            budget: budget.metadata.name.clone(),
+            desired: status.desired_healthy,
+            healthy: status.current_healthy,
+        });
+    }
+    let mut budget = PodDisruptionBudget::clone(budget);
+    budget.status.disruptions_allowed -= 1;
+    let at = serde_json::Value::from(now.truncate_to_second().to_rfc3339());
+    budget.status.disrupted_pods.insert(pod.metadata.name.to_string(), at);
+    api.write(budget.into());
+    Ok(())
 }

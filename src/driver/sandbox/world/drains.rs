@@ -92,7 +92,7 @@ impl Drains {
         }
         for pod in pods.iter().filter(|pod| !pod.is_terminating()) {
             let pod_key = pod.key();
-            match evict(wx.api, &pod_key, wx.now) {
+            match evict(wx.api, &pod_key, None, wx.now) {
                 Ok(()) => {
                     let said = Said::done("Evicted", format!("is evicted from {node}"));
                     wx.tell(NAME, "Pod", &pod_key, said);

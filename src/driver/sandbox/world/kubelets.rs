@@ -4,7 +4,8 @@
 //! (docs/world.md). What other parts see of it is as real kubelets write it: phase, conditions, the images of the node.
 //! A container that ends is restarted as the pod's restartPolicy says, with the waits of CrashLoopBackOff
 //! (10 s, doubled up to 5 min, from the start again after 10 min of running). A pod that has ended leaves the sandbox,
-//! since the watch of a scheduler leaves it out; its owner is told, and clients of the API still see it. A node that is down does nothing and says nothing.
+//! since the watch of a scheduler leaves it out; its owner is told, and clients of the API still see it. A node that is
+//! down does nothing and says nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Wx;
-use super::settings::Part;
 use crate::api::objects::{Pod, PodCondition};
 use crate::api::{Duration, NamespacedName, Time};
+use crate::driver::sandbox::api::SandboxApi;
 
 /// The prefix of the annotations that say how a pod behaves here.
 const PREFIX: &str = "sandbox.schedscope.dev/";
@@ -28,15 +28,20 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
     }
 }
 
+/// Whether it counts as ready; where there are no kubelets, one that has a node does.
+pub(super) fn counts_as_ready(api: &SandboxApi, pod: &Pod) -> bool {
+    if api.has_kubelets() { is_ready(pod) } else { pod.is_assigned() }
+}
+
 /// Since when it is ready; absent where that is not known.
 pub(super) fn ready_since(pod: &Pod) -> Option<Time> {
     pod.condition("Ready").and_then(|condition| condition.last_transition_time)
 }
 
 impl Wx<'_> {
-    /// Whether a pod is ready; where there are no kubelets, one that has a node is.
+    /// Whether a pod counts as ready.
     pub(super) fn is_ready(&self, pod: &Pod) -> bool {
-        if self.settings.has(Part::Kubelets) { is_ready(pod) } else { pod.is_assigned() }
+        counts_as_ready(self.api, pod)
     }
 
     /// Whether a pod has been ready for so long, and if not when it will have been.
