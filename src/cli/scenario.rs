@@ -109,8 +109,13 @@ pub(super) fn build(
             Ok(Some(Life { settings: settings.clone(), living: std::mem::take(&mut loaded.living) }))
         }
     };
-    let ground =
-        Ground { sources: manifests, name, start: START, life: Box::new(life), prepare: Box::new(|_, _| {}) };
+    let ground = Ground {
+        sources: manifests,
+        name,
+        start: START,
+        life: Box::new(life),
+        prepare: Box::new(|_, _, _| {}),
+    };
     let mut setup = setup::assemble(configuration, ground, &args, record, purpose, program)?;
     setup.simulator = setup.simulator.with_scenario(plan.into());
     Ok(setup)

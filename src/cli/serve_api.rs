@@ -16,6 +16,7 @@ use super::args::SandboxArgs;
 use super::run::print;
 use super::setup::{self, Purpose, Recording};
 use super::{Main, console, exit, tell};
+use crate::api::manifest;
 use crate::api::objects::{Namespace, ObjectMeta, PriorityClass};
 use crate::api::{Object, Str, Time};
 use crate::config::SchedulerConfig;
@@ -81,10 +82,19 @@ pub(super) fn run(args: &SandboxArgs, program: &Main) -> anyhow::Result<u8> {
     let now = now();
     let has_scheduler = !args.api.no_scheduler;
     let purpose = Purpose::Console;
-    let setup =
-        setup::build_prepared(&args.input, &args.record, purpose, program, now, |configuration, api| {
+    let setup = setup::build_prepared(
+        &args.input,
+        &args.record,
+        purpose,
+        program,
+        now,
+        |configuration, api, sources| {
             prepare(configuration, api, has_scheduler, now);
-        })?;
+            for refused in api.serve_whole(manifest::whole(sources), now) {
+                tell(&format!("not served: {refused}"));
+            }
+        },
+    )?;
     if let Some(options) = &options {
         tui::check(options.is_plain).map_err(|error| console::explain(&error))?;
         console::start_log(&args.console, &options.log)?;

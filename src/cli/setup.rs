@@ -80,7 +80,7 @@ pub(super) fn build(
     purpose: Purpose,
     program: &Main,
 ) -> anyhow::Result<Setup> {
-    build_prepared(args, record, purpose, program, START, |_, _| {})
+    build_prepared(args, record, purpose, program, START, |_, _, _| {})
 }
 
 /// The same, beginning at another time, with a configuration and a cluster to which something is done first.
@@ -90,7 +90,7 @@ pub(super) fn build_prepared(
     purpose: Purpose,
     program: &Main,
     start: Time,
-    prepare: impl FnOnce(&mut SchedulerConfig, &mut SandboxApi),
+    prepare: impl FnOnce(&mut SchedulerConfig, &mut SandboxApi, &[Source]),
 ) -> anyhow::Result<Setup> {
     let configuration = read_configuration(args, program)?;
     let (sources, name) = if args.filenames.is_empty() {
@@ -108,8 +108,8 @@ pub(super) fn build_prepared(
 
 /// Says what lives in a cluster that was read.
 type FindLife<'a> = dyn FnOnce(&mut Loaded) -> anyhow::Result<Option<Life>> + 'a;
-/// Does something to a configuration and a cluster before a sandbox is made of them.
-type Prepare<'a> = dyn FnOnce(&mut SchedulerConfig, &mut SandboxApi) + 'a;
+/// Does something to a configuration and the cluster of these manifests before a sandbox is made of them.
+type Prepare<'a> = dyn FnOnce(&mut SchedulerConfig, &mut SandboxApi, &[Source]) + 'a;
 
 /// What a sandbox stands on.
 pub(super) struct Ground<'a> {
@@ -146,7 +146,7 @@ pub(super) fn assemble(
     if life.as_ref().is_some_and(|life| life.settings.has(Part::Nodes)) {
         api.begin_to_live();
     }
-    prepare(&mut configuration, &mut api);
+    prepare(&mut configuration, &mut api, &sources);
     let mut notes = report.notes();
     notes.extend(configuration_notes(&configuration));
     let options = options(&configuration, args.seed, purpose);

@@ -11,3 +11,4 @@ mod past;
 mod scheduler;
 mod verbs;
 mod watches;
+mod workloads;

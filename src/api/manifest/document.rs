@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use super::decode::{DecodeError, Decoder, describe};
 use super::error::Segment;
 use super::event::{Event, Events, Syntax, Token};
+use serde::Deserialize as _;
+
 use super::json::Json;
 use super::scalar::{Scalar, resolve};
 use super::tree::{Anchors, Builder, Node, Problem, Value, get, get_text, items};
@@ -34,6 +36,14 @@ pub(super) struct Document {
     pub living_problems: Vec<Wrong>,
     /// Whether it brings a configuration of the scheduler with it, which is not read here.
     pub has_configuration: bool,
+    /// Every object as it is written, where that is asked for.
+    pub whole: Option<Vec<serde_json::Value>>,
+}
+
+impl Document {
+    fn new(keeps_whole: bool) -> Self {
+        Self { whole: keeps_whole.then(Vec::new), ..Self::default() }
+    }
 }
 
 /// The lists of a snapshot, with the API version and the kind of what they hold.
@@ -65,8 +75,8 @@ pub(super) struct Wrong {
     pub offset: usize,
 }
 
-/// Reads all documents of a text.
-pub(super) fn read(text: &str) -> Vec<Document> {
+/// Reads all documents of a text, and keeps every object as it is written if that is asked for.
+pub(super) fn read(text: &str, keeps_whole: bool) -> Vec<Document> {
     if u32::try_from(text.len()).is_err() {
         let reason = "it is larger than 4 GiB".to_owned();
         let wrong = Wrong { object: String::new(), path: Vec::new(), reason, offset: 0 };
@@ -76,17 +86,18 @@ pub(super) fn read(text: &str) -> Vec<Document> {
     for (base, part) in split(text) {
         let first = documents.len();
         let is_json = part.trim_start().starts_with(['{', '[']);
-        let result = if is_json { read_part(Json::new(part, base), &mut documents) } else { Ok(()) };
+        let result =
+            if is_json { read_part(Json::new(part, base), keeps_whole, &mut documents) } else { Ok(()) };
         let result = match result {
             Ok(()) if is_json => Ok(()),
             json => {
                 documents.truncate(first);
-                let yaml = read_part(Yaml::new(part, base), &mut documents);
+                let yaml = read_part(Yaml::new(part, base), keeps_whole, &mut documents);
                 match (yaml, json) {
                     // Where neither fits, a quoted key says that JSON was meant.
                     (Err(_), Err(json)) if looks_like_json(part) => {
                         documents.truncate(first);
-                        read_part(Json::new(part, base), &mut documents).and(Err(json))
+                        read_part(Json::new(part, base), keeps_whole, &mut documents).and(Err(json))
                     }
                     (yaml, _) => yaml,
                 }
@@ -150,12 +161,16 @@ fn split(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// Reads the documents of a part.
-fn read_part<'a>(mut events: impl Events<'a>, documents: &mut Vec<Document>) -> Result<(), Syntax> {
+fn read_part<'a>(
+    mut events: impl Events<'a>,
+    keeps_whole: bool,
+    documents: &mut Vec<Document>,
+) -> Result<(), Syntax> {
     let mut anchors = Anchors::default();
     let mut head = Builder::default();
     let mut item = Builder::default();
     while let Some(first) = events.next()? {
-        let mut document = Document::default();
+        let mut document = Document::new(keeps_whole);
         read_document(&mut events, first, &mut head, &mut item, &mut anchors, &mut document)?;
         if !is_null(&head.nodes, 0) {
             documents.push(document);
@@ -220,7 +235,8 @@ fn read_document<'a>(
     head.clear();
     let mut offset = first.offset;
     let mut complete = head.feed(first, anchors)?;
-    let mut listed = Document::default();
+    let keeps_whole = document.whole.is_some();
+    let mut listed = Document::new(keeps_whole);
     let mut waiting = Vec::new();
     let mut has_items = false;
     let mut snapshot = None;
@@ -235,7 +251,7 @@ fn read_document<'a>(
             head.feed(Token { event: Event::SeqStart, ..token.clone() }, anchors)?;
             head.feed(Token { event: Event::SeqEnd, ..token }, anchors)?;
         } else if is_list && let Some(list) = snapshot_list(head) {
-            let into = snapshot.get_or_insert_with(Document::default);
+            let into = snapshot.get_or_insert_with(|| Document::new(keeps_whole));
             read_items(events, offset, &list, item, anchors, into, &mut waiting)?;
             head.feed(Token { event: Event::SeqStart, ..token.clone() }, anchors)?;
             head.feed(Token { event: Event::SeqEnd, ..token }, anchors)?;
@@ -400,6 +416,15 @@ impl Reading<'_, '_> {
         }
         if kind.ends_with("List") && self.list(root, version, kind, into) {
             return;
+        }
+        if let Some(whole) = &mut into.whole {
+            // What cannot be read so is told of where it is read as its kind.
+            let value = serde_json::Value::deserialize(Decoder::new(self.nodes, root));
+            whole.extend(value.ok().map(|mut value| {
+                value["apiVersion"] = version.into();
+                value["kind"] = kind.into();
+                value
+            }));
         }
         if let Some(living) = LivingKind::find(version, kind) {
             match self.read_living(root, living) {

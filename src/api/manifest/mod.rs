@@ -156,6 +156,12 @@ fn object_text(object: &Object) -> String {
     format!("{} {}", object.kind(), object.key())
 }
 
+/// Every object of the sources as it is written, with its `apiVersion` and `kind`, whether its kind is known or not.
+pub fn whole(sources: &[Source]) -> impl Iterator<Item = serde_json::Value> {
+    let documents = sources.iter().flat_map(|source| document::read(&source.text, true));
+    documents.flat_map(|document| document.whole.unwrap_or_default())
+}
+
 /// Reads all sources.
 ///
 /// # Errors
@@ -166,7 +172,7 @@ pub fn load(sources: &[Source]) -> Result<Loaded, ManifestErrors> {
     let mut known: FxHashMap<(Kind, NamespacedName), usize> = FxHashMap::default();
     for (index, source) in sources.iter().enumerate() {
         loaded.report.sources += 1;
-        for document in document::read(&source.text) {
+        for document in document::read(&source.text, false) {
             loaded.report.documents += 1;
             for problem in document.problems {
                 errors.add(|| ManifestError {

@@ -9,6 +9,7 @@
 mod defaults;
 mod ended;
 mod merge;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use super::admission::{PriorityClasses, admit};
 use super::api::{ApiError, SandboxApi};
 use super::resources::ResourceId;
 use super::writes::HAS_CHANGED;
+pub(super) use defaults::default_document;
 pub(super) use ended::is_owned_by;
 
 /// What of an object's metadata the server gives it, whoever writes it.
@@ -134,7 +136,7 @@ impl Documents {
 }
 
 impl SandboxApi {
-    /// Adds an object, given as a whole.
+    /// Adds an object, given as a whole. One that the scheduler does not read keeps a uid and an age that it brings.
     ///
     /// # Errors
     /// If it cannot be read, is there already, or admission refuses it.
@@ -146,7 +148,7 @@ impl SandboxApi {
     ) -> Result<Arc<Value>, DocumentError> {
         let key = prepare(id, &mut document)?;
         check_names(id, &key)?;
-        defaults::default_document(id.get(), &mut document);
+        default_document(id.get(), &mut document);
         if self.documents.has_ended(id, &key) {
             let resource = id.get().qualified();
             return Err(ApiError::AlreadyExists { resource, name: key.name }.into());
@@ -169,13 +171,16 @@ impl SandboxApi {
             let resource = id.get().qualified();
             return Err(ApiError::AlreadyExists { resource, name: key.name }.into());
         }
+        let given = |pointer: &str| Some(text(&document, pointer).to_owned()).filter(|text| !text.is_empty());
+        let (uid, created) = (given("/metadata/uid"), given("/metadata/creationTimestamp"));
         strip(&mut document);
         let n_gone = self.documents.gone.get(&(id, key.clone())).copied().unwrap_or_default();
         let kind = id.get().kind.to_lowercase();
         let number = if n_gone == 0 { String::new() } else { format!("#{}", n_gone + 1) };
-        let uid = format!("{kind}/{}/{}{number}", key.namespace, key.name);
+        let uid = uid.unwrap_or_else(|| format!("{kind}/{}/{}{number}", key.namespace, key.name));
+        let created = created.unwrap_or_else(|| now.truncate_to_second().to_rfc3339());
         set_metadata(&mut document, "uid", uid.into());
-        set_metadata(&mut document, "creationTimestamp", now.truncate_to_second().to_rfc3339().into());
+        set_metadata(&mut document, "creationTimestamp", created.into());
         if id.get().has_status {
             set_metadata(&mut document, "generation", 1.into());
         }
@@ -197,7 +202,7 @@ impl SandboxApi {
         let old = self.document(id, &key).ok_or_else(|| missing(id, &key))?;
         check_preconditions(id, &key, &old, &document)?;
         let mut new = merged(id, &old, document, part);
-        defaults::default_document(id.get(), &mut new);
+        default_document(id.get(), &mut new);
         if new == *old {
             return Ok(old);
         }
@@ -329,7 +334,9 @@ impl SandboxApi {
     /// The keys of all objects of a resource.
     pub(super) fn keys(&self, id: ResourceId) -> Vec<NamespacedName> {
         match id.get().slim {
-            None => self.documents.stored.get(&id).into_iter().flatten().map(|(key, _)| key.clone()).collect(),
+            None => {
+                self.documents.stored.get(&id).into_iter().flatten().map(|(key, _)| key.clone()).collect()
+            }
             Some(kind) => {
                 let objects = self.objects().of_kind(kind).into_iter().map(|object| object.key());
                 let ended = self.documents.ended.iter().filter(|_| kind == Kind::Pod);
@@ -397,7 +404,7 @@ pub(super) fn set_metadata(document: &mut Value, field: &str, value: Value) {
 }
 
 /// Takes away what the server gives an object.
-fn strip(document: &mut Value) {
+pub(super) fn strip(document: &mut Value) {
     if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
         for field in OWNED_METADATA {
             metadata.shift_remove(field);

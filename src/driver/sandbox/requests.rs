@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::api::{Kind, NamespacedName, Str, Time, Uid};
 
 use super::api::{ApiError, SandboxApi};
-use super::documents::{DocumentError, Part, is_owned_by, key_of, set_metadata};
+use super::documents::{DocumentError, Part, is_owned_by, key_of, set_metadata, strip};
 use super::resources::ResourceId;
 use patch::{PatchKind, patched};
 
@@ -203,6 +203,7 @@ impl SandboxApi {
         if resource.get().is_namespaced {
             self.check_namespace(key, resource)?;
         }
+        strip(&mut document);
         set_metadata(&mut document, "name", key.name.to_string().into());
         if resource.get().is_namespaced {
             set_metadata(&mut document, "namespace", key.namespace.to_string().into());

@@ -4,15 +4,18 @@
 //! workloads (also of those that came from files or that it has made itself) is written into their documents: how many
 //! there are, how many are ready, which job is over. Only a sandbox whose API is served has such documents.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::controllers::Controllers;
-use super::documents::Part;
+use super::documents::{Part, default_document};
+use super::requests::patch::patched;
 use super::requests::{ClientRequest, ClientVerb, Refusal};
 use super::resources::ResourceId;
 use super::simulator::Simulator;
-use super::world::{WorkloadState, WorldOrder};
-use crate::api::workloads::{Living, LivingKind, WorkloadKind, WorkloadSpec};
+use super::world::{WorkloadState, WorldOrder, is_written_as, template_pointer};
+use crate::api::workloads::{Living, LivingKind, Workload, WorkloadKind, WorkloadSpec};
 use crate::api::{Kind, NamespacedName, Time};
 
 /// The kind of a resource whose objects the world looks after.
@@ -29,16 +32,28 @@ fn read(kind: WorkloadKind, document: &Value) -> Result<Living, serde_json::Erro
 }
 
 impl Simulator {
-    /// Whether a new workload is one that can be looked after.
+    /// Whether a workload as it is to be is one that can be looked after.
     pub(super) fn check_workload(&self, request: &ClientRequest) -> Result<(), Refusal> {
-        let (Some(kind), ClientVerb::Create(document)) = (workload_kind(request.resource), &request.verb)
-        else {
+        let Some(kind) = workload_kind(request.resource).filter(|_| self.controllers.is_some()) else {
             return Ok(());
         };
-        if self.controllers.is_none() {
-            return Ok(());
-        }
-        let living = read(kind, document)
+        let document = match &request.verb {
+            ClientVerb::Create(document) | ClientVerb::Update(document, Part::Main | Part::Whole) => {
+                Arc::clone(document)
+            }
+            ClientVerb::Patch { kind, patch, part: Part::Main | Part::Whole } => {
+                match self.api.document(request.resource, &request.key) {
+                    None => Arc::clone(patch),
+                    Some(old) => match patched(&old, *kind, patch) {
+                        Ok(new) => Arc::new(new),
+                        // The API says what is wrong with it.
+                        Err(_) => return Ok(()),
+                    },
+                }
+            }
+            _ => return Ok(()),
+        };
+        let living = read(kind, &document)
             .map_err(|error| Refusal::bad_request(format!("{kind} {:?}: {error}", &*request.key.name)))?;
         living.check().map_err(|problem| {
             let name = &*request.key.name;
@@ -112,7 +127,7 @@ impl Simulator {
             // Nothing that the world keeps is refused; were it, the document would stay as it is.
             let _ = match state {
                 Some(state) => {
-                    let new = document_of(state, old.as_deref());
+                    let new = document_of(state, old.as_deref(), self.template_of_owner(state));
                     match old {
                         None => self.api.create_document(id, new, self.now).map(drop),
                         Some(old) if *old != new => {
@@ -130,10 +145,19 @@ impl Simulator {
         }
         !touched.is_empty()
     }
+
+    /// The template of the owner of a workload, as it is written.
+    fn template_of_owner(&self, state: &WorkloadState) -> Option<Value> {
+        let owner = state.workload.metadata.controller()?;
+        let kind = WorkloadKind::find(&owner.api_version, &owner.kind)?;
+        let key = NamespacedName::new(state.row.key.namespace.clone(), owner.name.as_str());
+        self.api.written(resource_of(kind)?, &key)?.pointer(template_pointer(kind)).cloned()
+    }
 }
 
-/// The document of a workload as the world has it. What it does not read stays as it was.
-fn document_of(state: &WorkloadState, old: Option<&Value>) -> Value {
+/// The document of a workload as the world has it. What it does not read stays as it was; of a new one it is as in the
+/// template of its owner.
+fn document_of(state: &WorkloadState, old: Option<&Value>, template: Option<Value>) -> Value {
     let workload = &state.workload;
     let mut document = old.cloned().unwrap_or_else(|| {
         json!({
@@ -141,15 +165,9 @@ fn document_of(state: &WorkloadState, old: Option<&Value>) -> Value {
             "metadata": plain(serde_json::to_value(&workload.metadata)),
         })
     });
-    if !is_written_as(state, &document) {
-        let spec = plain(match &workload.spec {
-            WorkloadSpec::CronJob(spec) => serde_json::to_value(spec),
-            WorkloadSpec::Job(spec) => serde_json::to_value(spec),
-            WorkloadSpec::Deployment(spec) => serde_json::to_value(spec),
-            WorkloadSpec::ReplicaSet(spec) => serde_json::to_value(spec),
-            WorkloadSpec::StatefulSet(spec) => serde_json::to_value(spec),
-            WorkloadSpec::DaemonSet(spec) => serde_json::to_value(spec),
-        });
+    let own = defaulted(workload);
+    if !says(&document, workload, own.as_ref()) {
+        let spec = spec_of(workload);
         // Most often it is scaled, and the rest is as it was.
         let mut scaled = document.clone();
         for field in ["replicas", "parallelism"] {
@@ -157,11 +175,13 @@ fn document_of(state: &WorkloadState, old: Option<&Value>) -> Value {
                 put(&mut scaled, "spec", field, number.clone());
             }
         }
-        if is_written_as(state, &scaled) {
-            document = scaled;
-        } else if let Some(fields) = document.as_object_mut() {
+        let mut plain = document;
+        if let Some(fields) = plain.as_object_mut() {
             fields.insert("spec".to_owned(), spec);
         }
+        let whole = template.map(|template| with_template(plain.clone(), template));
+        let fits = [Some(scaled), whole].into_iter().flatten().find(|it| says(it, workload, own.as_ref()));
+        document = fits.unwrap_or(plain);
     }
     for (name, value) in &workload.metadata.annotations {
         let annotations = document["metadata"].as_object_mut().map(|metadata| metadata.entry("annotations"));
@@ -170,16 +190,52 @@ fn document_of(state: &WorkloadState, old: Option<&Value>) -> Value {
             annotations.insert(name.to_string(), value.to_string().into());
         }
     }
-    for (field, value) in status_of(state, &document) {
+    let generation = match old {
+        None => 1,
+        Some(old) => {
+            let has_changed = old.get("spec") != document.get("spec");
+            old["metadata"]["generation"].as_i64().unwrap_or(1) + i64::from(has_changed)
+        }
+    };
+    for (field, value) in status_of(state, generation) {
         put(&mut document, "status", field, value);
     }
     document
 }
 
-fn is_written_as(state: &WorkloadState, document: &Value) -> bool {
-    match read(state.row.kind, document) {
-        Ok(Living::Workload(written)) => state.is_written_as(&written),
-        _ => false,
+/// The document with another template, which gets the labels of its own.
+fn with_template(mut document: Value, mut template: Value) -> Value {
+    let labels = document.pointer("/spec/template/metadata/labels").cloned().unwrap_or_else(|| json!({}));
+    put(&mut template, "metadata", "labels", labels);
+    put(&mut document, "spec", "template", template);
+    document
+}
+
+/// Whether a document wants what a workload of the world wants, in its words or with the defaults of the API server.
+fn says(document: &Value, workload: &Workload, defaulted: Option<&Workload>) -> bool {
+    let Ok(Living::Workload(written)) = read(workload.kind(), document) else { return false };
+    let is_as = |own: &Workload| is_written_as(own, Workload::clone(&written));
+    is_as(workload) || defaulted.is_some_and(is_as)
+}
+
+fn spec_of(workload: &Workload) -> Value {
+    plain(match &workload.spec {
+        WorkloadSpec::CronJob(spec) => serde_json::to_value(spec),
+        WorkloadSpec::Job(spec) => serde_json::to_value(spec),
+        WorkloadSpec::Deployment(spec) => serde_json::to_value(spec),
+        WorkloadSpec::ReplicaSet(spec) => serde_json::to_value(spec),
+        WorkloadSpec::StatefulSet(spec) => serde_json::to_value(spec),
+        WorkloadSpec::DaemonSet(spec) => serde_json::to_value(spec),
+    })
+}
+
+/// A workload with the defaults that the API server adds.
+fn defaulted(workload: &Workload) -> Option<Workload> {
+    let mut document = json!({"spec": spec_of(workload)});
+    default_document(resource_of(workload.kind())?.get(), &mut document);
+    match read(workload.kind(), &document) {
+        Ok(Living::Workload(workload)) => Some(*workload),
+        _ => None,
     }
 }
 
@@ -213,11 +269,11 @@ fn plain(value: Result<Value, serde_json::Error>) -> Value {
 }
 
 /// The fields of the status that the world knows.
-fn status_of(state: &WorkloadState, document: &Value) -> Vec<(&'static str, Value)> {
+fn status_of(state: &WorkloadState, generation: i64) -> Vec<(&'static str, Value)> {
     let row = &state.row;
-    let generation = document["metadata"]["generation"].as_i64().unwrap_or(1);
     let condition = |type_: &str, is_so: bool, reason: &str| json!({"type": type_, "status": if is_so { "True" } else { "False" }, "reason": reason});
     let seen = ("observedGeneration", json!(generation));
+    let is_complete = [state.updated, row.current, row.ready].iter().all(|count| *count == row.desired);
     match row.kind {
         WorkloadKind::Deployment => vec![
             seen,
@@ -229,8 +285,16 @@ fn status_of(state: &WorkloadState, document: &Value) -> Vec<(&'static str, Valu
             (
                 "conditions",
                 json!([
-                    condition("Available", row.ready >= row.desired, "MinimumReplicasAvailable"),
-                    condition("Progressing", true, "NewReplicaSetAvailable"),
+                    if row.ready >= row.desired {
+                        condition("Available", true, "MinimumReplicasAvailable")
+                    } else {
+                        condition("Available", false, "MinimumReplicasUnavailable")
+                    },
+                    if is_complete {
+                        condition("Progressing", true, "NewReplicaSetAvailable")
+                    } else {
+                        condition("Progressing", true, "ReplicaSetUpdated")
+                    },
                 ]),
             ),
         ],

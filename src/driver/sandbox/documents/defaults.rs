@@ -4,10 +4,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::resources::Resource;
+use crate::driver::sandbox::resources::Resource;
 
 /// Gives a document the defaults of its kind.
-pub(super) fn default_document(resource: &Resource, document: &mut Value) {
+pub(in crate::driver::sandbox) fn default_document(resource: &Resource, document: &mut Value) {
     let Some(fields) = document.as_object_mut() else { return };
     let spec = fields.entry("spec");
     match (resource.group, resource.kind) {

@@ -37,6 +37,7 @@ pub use orders::WorldOrder;
 pub use settings::{Part, WorldSettings};
 use workloads::Workloads;
 pub use workloads::{WorkloadRow, WorkloadState};
+pub(super) use workloads::{is_written_as, template_pointer};
 
 use super::api::{SandboxApi, WatchEvent};
 use super::controllers::{Deed, Journal, Said};
@@ -435,21 +436,15 @@ impl World {
         api: &SandboxApi,
     ) -> Vec<(WorkloadKind, NamespacedName, Option<WorkloadState>)> {
         let touched = self.workloads.take_touched().into_iter();
-        let state = |key: &workloads::Key| self.workloads.state(key, self.readiness(), api);
+        let state = |key: &workloads::Key| self.workloads.state(key, api);
         touched.map(|key| (state(&key), key)).map(|(state, (kind, key))| (kind, key, state)).collect()
-    }
-
-    /// What says whether a pod is ready.
-    fn readiness(&self) -> impl Fn(&Pod) -> bool + use<> {
-        let has_kubelets = self.settings.has(Part::Kubelets);
-        move |pod| if has_kubelets { pods::is_ready(pod) } else { pod.is_assigned() }
     }
 
     /// What there is to see.
     pub fn view(&self, api: &SandboxApi, journal: &Journal) -> WorldView {
         WorldView {
             parts: Part::ALL.iter().map(|part| (*part, self.settings.has(*part))).collect(),
-            workloads: self.workloads.rows(self.readiness(), api),
+            workloads: self.workloads.rows(api),
             groups: self.autoscaler.rows(api),
             deeds: journal.since(journal.n_deeds().saturating_sub(DEEDS_SHOWN)).cloned().collect(),
         }

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::kubelets::{Ended, Kubelets};
-use super::pods::is_active;
+use super::pods::{counts_as_ready, is_active};
 use super::{Item, Wx};
 use crate::api::objects::{OwnerReference, Pod, ReplicaSet, SelectingSpec, StatefulSet};
 use crate::api::workloads::{ReplicaSetSpec, Workload, WorkloadKind, WorkloadSpec};
@@ -28,6 +28,7 @@ use crate::api::{Kind, NamespacedName, Object, Str, Time, Uid};
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Said;
 use crate::driver::sandbox::documents::is_owned_by;
+use crate::driver::sandbox::resources::ResourceId;
 use jobs::JobState;
 
 /// On pods of a Deployment and its replica sets.
@@ -127,13 +128,10 @@ pub struct WorkloadState {
     pub last_schedule: Option<Time>,
 }
 
-impl WorkloadState {
-    /// Whether a workload that was read from a document wants what this one wants.
-    pub(in crate::driver::sandbox) fn is_written_as(&self, written: &Workload) -> bool {
-        let mut written = written.clone();
-        templates::default_template(written.template_mut());
-        written.spec == self.workload.spec
-    }
+/// Whether a workload that was read from a document wants what one of the world wants.
+pub(in crate::driver::sandbox) fn is_written_as(own: &Workload, mut written: Workload) -> bool {
+    templates::default_template(written.template_mut());
+    written.spec == own.spec
 }
 
 impl Workloads {
@@ -558,6 +556,9 @@ impl Workloads {
         let key = pod.key();
         match wx.api.create(pod.into(), wx.now) {
             Ok(_) => {
+                if let Some(template) = self.written_template(wx.api, item) {
+                    wx.api.keep_template(&key, &template);
+                }
                 self.pods.entry(item.uid().clone()).or_default().insert(key.clone());
                 let said = Said::done("SuccessfulCreate", format!("created pod {}", key.name));
                 wx.tell(controller_name(item.kind()), item.kind().as_str(), &item.workload.key(), said);
@@ -571,6 +572,17 @@ impl Workloads {
                 false
             }
         }
+    }
+
+    /// The template of a workload as it is written, in its own document or in its owner's, where clients see it.
+    fn written_template(&self, api: &SandboxApi, item: &Managed) -> Option<serde_json::Value> {
+        if !api.is_served() {
+            return None;
+        }
+        template_in(api, item).or_else(|| {
+            let owner = self.owner_of(item.workload.metadata.controller()?)?;
+            template_in(api, self.items.get(owner)?)
+        })
     }
 
     fn delete_pod(&self, wx: &mut Wx<'_>, item: &Managed, pod: &Pod) {
@@ -600,14 +612,9 @@ impl Workloads {
     }
 
     /// A workload as it is, with what it has come to.
-    pub(super) fn state(
-        &self,
-        key: &Key,
-        is_ready: impl Fn(&Pod) -> bool,
-        api: &SandboxApi,
-    ) -> Option<WorkloadState> {
+    pub(super) fn state(&self, key: &Key, api: &SandboxApi) -> Option<WorkloadState> {
         let item = self.items.get(key)?;
-        let row = self.row(item, is_ready, api);
+        let row = self.row(item, api);
         Some(WorkloadState {
             workload: Arc::clone(&item.workload),
             updated: self.updated(api, item).unwrap_or(row.current),
@@ -620,8 +627,8 @@ impl Workloads {
     }
 
     /// What the workloads that people see have come to.
-    pub(super) fn rows(&self, is_ready: impl Fn(&Pod) -> bool, api: &SandboxApi) -> Vec<WorkloadRow> {
-        let rows = self.items.values().map(|item| self.row(item, &is_ready, api));
+    pub(super) fn rows(&self, api: &SandboxApi) -> Vec<WorkloadRow> {
+        let rows = self.items.values().map(|item| self.row(item, api));
         // Replica sets that a Deployment has left behind are of no interest.
         rows.filter(|row| {
             row.kind != WorkloadKind::ReplicaSet || row.desired > 0 || row.current > 0 || row.owner.is_none()
@@ -629,7 +636,7 @@ impl Workloads {
         .collect()
     }
 
-    fn row(&self, item: &Managed, is_ready: impl Fn(&Pod) -> bool, api: &SandboxApi) -> WorkloadRow {
+    fn row(&self, item: &Managed, api: &SandboxApi) -> WorkloadRow {
         let mut pods = self.all_pods_of(api, item);
         pods.retain(|pod| is_active(pod));
         pods.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
@@ -640,7 +647,7 @@ impl Workloads {
             owner: owner.map(|own| (own.kind.clone(), own.name.as_str().into())),
             desired: self.desired(api, item),
             current: count(pods.len()),
-            ready: count(pods.iter().filter(|pod| is_ready(pod)).count()),
+            ready: count(pods.iter().filter(|pod| counts_as_ready(api, pod)).count()),
             pending: count(pods.iter().filter(|pod| !pod.is_assigned()).count()),
             note: self.note(api, item),
             pods: pods.iter().map(|pod| pod.key()).collect(),
@@ -673,6 +680,20 @@ impl Workloads {
             }
             WorkloadSpec::ReplicaSet(_) => String::new(),
         }
+    }
+}
+
+/// The template in the document of a workload.
+fn template_in(api: &SandboxApi, item: &Managed) -> Option<serde_json::Value> {
+    let id = ResourceId::of_kind(item.kind().api_version(), item.kind().as_str())?;
+    api.written(id, &item.workload.key())?.pointer(template_pointer(item.kind())).cloned()
+}
+
+/// Where the template of the pods stands in the document of a workload.
+pub(in crate::driver::sandbox) const fn template_pointer(kind: WorkloadKind) -> &'static str {
+    match kind {
+        WorkloadKind::CronJob => "/spec/jobTemplate/spec/template",
+        _ => "/spec/template",
     }
 }
 
