@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::args::{ConnectionArgs, InputArgs, RecordArgs};
 use super::live;
@@ -51,6 +51,15 @@ pub struct AskedArgs {
     pub connection: ConnectionArgs,
 }
 
+/// How an answer is printed that has no Markdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AnswerFormat {
+    /// For a terminal.
+    Text,
+    /// For programs.
+    Json,
+}
+
 /// A cluster that can be asked.
 pub(super) struct Asked {
     pub simulator: Simulator,
@@ -80,8 +89,22 @@ impl Asked {
         Ok(asked)
     }
 
+    /// The pod that is asked about: one of the cluster by its name, else that of a manifest, which is put there.
+    pub fn subject(
+        &mut self,
+        name: Option<&str>,
+        file: Option<&Path>,
+        args: &AskedArgs,
+    ) -> anyhow::Result<NamespacedName> {
+        match (name, file) {
+            (Some(name), _) => self.pod(name, args.namespace.as_deref()),
+            (None, Some(path)) => self.add_pod(path),
+            (None, None) => bail!("name a pod, or give one with --pod"),
+        }
+    }
+
     /// Puts the pod of a manifest there, with what else the manifest has. The answer is its name.
-    pub fn add_pod(&mut self, path: &Path) -> anyhow::Result<NamespacedName> {
+    fn add_pod(&mut self, path: &Path) -> anyhow::Result<NamespacedName> {
         let source = config::read_file(path)?;
         let loaded = load(std::slice::from_ref(&source))?;
         let pods: Vec<NamespacedName> =
@@ -101,7 +124,7 @@ impl Asked {
     }
 
     /// The pod that a person names.
-    pub fn pod(&self, name: &str, namespace: Option<&str>) -> anyhow::Result<NamespacedName> {
+    fn pod(&self, name: &str, namespace: Option<&str>) -> anyhow::Result<NamespacedName> {
         let pods = &self.simulator.scheduler().objects().pods;
         let key = match (name.split_once('/'), namespace) {
             (Some((given, _)), Some(namespace)) if given != namespace => {

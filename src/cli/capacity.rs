@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 
-use super::asked::{Asked, AskedArgs};
+use super::asked::{AnswerFormat, Asked, AskedArgs};
 use super::run::{json_text, print, visible_lines};
 use super::{Main, exit};
 use crate::api::objects::Pod;
 use crate::driver::advice::WallPatience;
 use crate::driver::capacity::{CapacityQuestion, CapacityReport, capacity};
+use crate::driver::session::Edit;
 use crate::explain::report::codes::code_of;
 use crate::tui::commands::parse_duration;
 
@@ -43,46 +43,28 @@ pub struct CapacityArgs {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub budget: std::time::Duration,
     /// How it is printed
-    #[arg(short = 'o', long, value_enum, default_value_t = CapacityFormat::Text)]
-    pub output: CapacityFormat,
+    #[arg(short = 'o', long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub output: AnswerFormat,
     /// Where.
     #[command(flatten)]
     pub asked: AskedArgs,
 }
 
-/// How the answer is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CapacityFormat {
-    /// For a terminal.
-    Text,
-    /// For programs.
-    Json,
-}
-
 /// Counts. The answer is the exit code.
 pub(super) fn run(args: &CapacityArgs, program: &Main) -> anyhow::Result<u8> {
     let mut asked = Asked::find(&args.asked, program)?;
-    let pod: Arc<Pod> = match (&args.pod, &args.pod_file) {
-        (Some(name), _) => {
-            let key = asked.pod(name, args.asked.namespace.as_deref())?;
-            asked.simulator.scheduler().objects().pods.get(&key).cloned().unwrap_or_default()
-        }
-        (None, Some(path)) => {
-            let key = asked.add_pod(path)?;
-            let pod = asked.simulator.scheduler().objects().pods.get(&key).cloned().unwrap_or_default();
-            // The copies count, not the pod that they are made of.
-            let gone = crate::driver::session::Edit::DeletePod(key);
-            asked.simulator.edit(&gone).map_err(anyhow::Error::msg)?;
-            pod
-        }
-        (None, None) => bail!("name a pod, or give one with --pod"),
-    };
+    let key = asked.subject(args.pod.as_deref(), args.pod_file.as_deref(), &args.asked)?;
+    let pod: Arc<Pod> = asked.simulator.scheduler().objects().pods.get(&key).cloned().unwrap_or_default();
+    if args.pod_file.is_some() {
+        // The copies count, not the pod that they are made of.
+        asked.simulator.edit(&Edit::DeletePod(key)).map_err(anyhow::Error::msg)?;
+    }
     let question = CapacityQuestion { pod, may_preempt: args.preempt, n_max: args.max };
     let patience = WallPatience::from_now(Some(args.budget));
     let report = capacity(&asked.simulator, &question, &mut |_| patience.goes_on())?;
     let text = match args.output {
-        CapacityFormat::Text => visible_lines(&report.text()),
-        CapacityFormat::Json => json_text(&Report::of(&report))?,
+        AnswerFormat::Text => visible_lines(&report.text()),
+        AnswerFormat::Json => json_text(&Report::of(&report))?,
     };
     print(&text)?;
     Ok(if report.n > 0 { exit::OK } else { exit::PENDING })

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::asked::{Asked, AskedArgs};
 use super::run::{json_text, print, visible_lines};
+use super::whatif::ReportFormat;
 use super::{Main, exit};
 use crate::explain::report::{Form, explain, render};
 
@@ -28,32 +28,17 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "NODE")]
     pub against: Option<String>,
     /// How it is printed
-    #[arg(short = 'o', long, value_enum, default_value_t = ExplainFormat::Text)]
-    pub output: ExplainFormat,
+    #[arg(short = 'o', long, value_enum, default_value_t = ReportFormat::Text)]
+    pub output: ReportFormat,
     /// Where.
     #[command(flatten)]
     pub asked: AskedArgs,
 }
 
-/// How an explanation is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExplainFormat {
-    /// For a terminal.
-    Text,
-    /// For programs: `docs/explain.schema.json`.
-    Json,
-    /// For an issue or a chat.
-    Markdown,
-}
-
 /// Explains. The answer is the exit code.
 pub(super) fn run(args: &ExplainArgs, program: &Main) -> anyhow::Result<u8> {
     let mut asked = Asked::find(&args.asked, program)?;
-    let pod = match (&args.pod, &args.pod_file) {
-        (Some(name), _) => asked.pod(name, args.asked.namespace.as_deref())?,
-        (None, Some(path)) => asked.add_pod(path)?,
-        (None, None) => bail!("name a pod, or give one with --pod"),
-    };
+    let pod = asked.subject(args.pod.as_deref(), args.pod_file.as_deref(), &args.asked)?;
     let against = args.against.as_deref().map(|node| asked.node(node)).transpose()?;
     let mut explanation = explain(asked.simulator.scheduler(), &pod, against.as_ref())?;
     if args.pod_file.is_some() {
@@ -61,9 +46,9 @@ pub(super) fn run(args: &ExplainArgs, program: &Main) -> anyhow::Result<u8> {
         explanation.notes.push("The pod is in no cluster: this is what would become of it.".to_owned());
     }
     let text = match args.output {
-        ExplainFormat::Text => visible_lines(&render(&explanation, Form::Text)),
-        ExplainFormat::Markdown => visible_lines(&render(&explanation, Form::Markdown)),
-        ExplainFormat::Json => json_text(&explanation)?,
+        ReportFormat::Text => visible_lines(&render(&explanation, Form::Text)),
+        ReportFormat::Markdown => visible_lines(&render(&explanation, Form::Markdown)),
+        ReportFormat::Json => json_text(&explanation)?,
     };
     print(&text)?;
     Ok(if explanation.status.is_placed() { exit::OK } else { exit::PENDING })

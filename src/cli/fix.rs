@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 
-use super::asked::{Asked, AskedArgs};
+use super::asked::{AnswerFormat, Asked, AskedArgs};
 use super::run::{json_text, print, visible_lines};
 use super::{Main, exit};
 use crate::api::objects::Pod;
@@ -41,8 +40,8 @@ pub struct FixArgs {
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub max: usize,
     /// How it is printed
-    #[arg(short = 'o', long, value_enum, default_value_t = FixFormat::Text)]
-    pub output: FixFormat,
+    #[arg(short = 'o', long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub output: AnswerFormat,
     /// Where.
     #[command(flatten)]
     pub asked: AskedArgs,
@@ -66,23 +65,10 @@ fn budget(text: &str) -> Result<Budget, String> {
     parse_duration(text).map(Budget::Time)
 }
 
-/// How fixes are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FixFormat {
-    /// For a terminal, with command lines.
-    Text,
-    /// For programs.
-    Json,
-}
-
 /// Looks for fixes. The answer is the exit code.
 pub(super) fn run(args: &FixArgs, program: &Main) -> anyhow::Result<u8> {
     let mut asked = Asked::find(&args.asked, program)?;
-    let key = match (&args.pod, &args.pod_file) {
-        (Some(name), _) => asked.pod(name, args.asked.namespace.as_deref())?,
-        (None, Some(path)) => asked.add_pod(path)?,
-        (None, None) => bail!("name a pod, or give one with --pod"),
-    };
+    let key = asked.subject(args.pod.as_deref(), args.pod_file.as_deref(), &args.asked)?;
     let onto = args.onto.as_deref().map(|node| asked.node(node)).transpose()?;
     let (time, n_runs_max) = match args.budget {
         Budget::Time(time) => (Some(time), usize::MAX),
@@ -93,8 +79,8 @@ pub(super) fn run(args: &FixArgs, program: &Main) -> anyhow::Result<u8> {
     let report = find(&asked.simulator, &question, &mut |_| patience.goes_on())?;
     let pod = asked.simulator.scheduler().objects().pods.get(&key).cloned().unwrap_or_default();
     let text = match args.output {
-        FixFormat::Text => visible_lines(&text(&report, &pod, &asked.kubectl)),
-        FixFormat::Json => json_text(&Report::of(&report, &pod, &asked.kubectl))?,
+        AnswerFormat::Text => visible_lines(&text(&report, &pod, &asked.kubectl)),
+        AnswerFormat::Json => json_text(&Report::of(&report, &pod, &asked.kubectl))?,
     };
     print(&text)?;
     let is_fine = report.is_fine_on.is_some() || !report.fixes.is_empty();
@@ -108,7 +94,10 @@ fn text(report: &FixReport, pod: &Pod, kubectl: &str) -> String {
     }
     let mut text = format!("Pod {key} does not run: {}\n", report.message);
     if report.message.is_empty() {
-        text = format!("Pod {key} does not get there by itself.\n");
+        text = match &report.question.onto {
+            Some(node) => format!("Pod {key} does not get to {node} by itself.\n"),
+            None => format!("Pod {key} has no node.\n"),
+        };
     }
     let progress = &report.progress;
     if report.fixes.is_empty() {
@@ -158,12 +147,20 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_early: Option<&'static str>,
     tried: Vec<Tried<'a>>,
+    unanswered: Vec<Unanswered<'a>>,
+    too_large: &'a [String],
 }
 
 #[derive(Serialize)]
 struct Tried<'a> {
     changes: &'a str,
     sets: usize,
+}
+
+#[derive(Serialize)]
+struct Unanswered<'a> {
+    what: &'a str,
+    nodes: usize,
 }
 
 #[derive(Serialize)]
@@ -223,6 +220,12 @@ impl<'a> Report<'a> {
             runs: report.progress.n_runs,
             ended_early: report.cut,
             tried: report.tried.iter().map(|(changes, sets)| Tried { changes, sets: *sets }).collect(),
+            unanswered: report
+                .unanswered
+                .iter()
+                .map(|(what, nodes)| Unanswered { what, nodes: *nodes })
+                .collect(),
+            too_large: &report.too_large,
         }
     }
 }

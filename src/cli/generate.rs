@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::run::print;
 use super::{exit, tell};
-use crate::driver::sandbox::generate::{GenerateOptions, Work, generate, parse_mix};
+use crate::driver::sandbox::generate::{GenerateOptions, Work, generate, parse_mix, parse_share};
 
 /// `schedscope generate`.
 #[derive(Clone, Debug, Args)]
@@ -46,12 +46,7 @@ pub struct GenerateArgs {
 
 /// A share in thousandths.
 fn share(text: &str) -> Result<u32, String> {
-    let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |text| (text, 100.0));
-    match number.parse::<f64>().map(|number| number / whole) {
-        // It is between 0 and 1000.
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok((share * 1_000.0).round() as u32),
-        _ => Err("a share such as 0.6 or 60% is expected".to_owned()),
-    }
+    parse_share(text).ok_or_else(|| "a share such as 0.6 or 60% is expected".to_owned())
 }
 
 /// Makes and writes. The answer is the exit code.

@@ -1,18 +1,10 @@
 //! Tables and bars of text, for a terminal and for Markdown.
 
+pub(super) use crate::explain::report::Form;
 use crate::tui::widgets::text;
 
 /// The widest bar.
 const BAR_WIDTH: u64 = 30;
-
-/// Where a text is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// On a terminal.
-    Text,
-    /// In an issue or a chat.
-    Markdown,
-}
 
 /// A table with a heading for each column. The first `n_left` columns are texts, the others numbers.
 pub(super) fn table(form: Form, header: &[&str], rows: &[Vec<String>], n_left: usize) -> String {

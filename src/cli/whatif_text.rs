@@ -3,6 +3,7 @@
 use super::tables::{Form, markdown, percent, table};
 use crate::api::time::human_duration;
 use crate::driver::outlook::what_if::{PodChange, PodLost, Totals, WhatIf};
+use crate::explain::counted;
 use crate::tui::widgets::text::clean;
 
 /// So many pods of a list are named.
@@ -26,16 +27,13 @@ pub(super) fn render(answer: &WhatIf, form: Form) -> String {
     );
     out.lost(&answer.evicted, "is evicted to make room", "are evicted to make room");
     if !answer.budgets.is_empty() {
-        out.heading(&format!(
-            "{} would be broken:",
-            counted(answer.budgets.len(), "disruption budget", "disruption budgets")
-        ));
+        out.heading(&format!("{} would be broken:", counted(answer.budgets.len(), "disruption budget")));
         for budget in &answer.budgets {
             let names: Vec<String> = budget.evicted.iter().take(NAMED).map(ToString::to_string).collect();
             out.item(&format!(
                 "{} allows {}, and {} would be evicted: {}",
                 budget.budget,
-                counted(usize::try_from(budget.allowed).unwrap_or(0), "eviction", "evictions"),
+                counted(usize::try_from(budget.allowed).unwrap_or(0), "eviction"),
                 budget.evicted.len(),
                 names.join(", ")
             ));
@@ -45,7 +43,8 @@ pub(super) fn render(answer: &WhatIf, form: Form) -> String {
     out.changes(&answer.freed, "gets a node", "get a node", Shown::To);
     out.changes(&answer.added, "is new", "are new", Shown::To);
     out.lost(&answer.with_node, "goes with its node", "go with their node");
-    out.heading(&format!("{} as today.", counted(answer.n_same, "pod stays", "pods stay")));
+    let stay = if answer.n_same == 1 { "stays" } else { "stay" };
+    out.heading(&format!("{} {stay} as today.", counted(answer.n_same, "pod")));
     let [before, after] = &answer.totals;
     out.blank();
     let rows: Vec<Vec<String>> = rows(before)
@@ -55,10 +54,6 @@ pub(super) fn render(answer: &WhatIf, form: Form) -> String {
         .collect();
     out.text.push_str(&table(form, &["", "today", "then"], &rows, 1));
     out.text
-}
-
-fn counted(n: usize, one: &str, several: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { several })
 }
 
 /// The numbers of an outcome, as people read them.
@@ -141,21 +136,20 @@ impl Writer {
     }
 
     fn title(&mut self, title: &str) {
-        match self.form {
-            Form::Text => self.line(title),
-            Form::Markdown => {
-                self.line(&format!("### {}", markdown(title)));
-                self.blank();
-            }
-        }
+        self.strong(title, "### ", "");
     }
 
     fn heading(&mut self, heading: &str) {
         self.blank();
+        self.strong(heading, "**", "**");
+    }
+
+    /// A line above others, in Markdown between these.
+    fn strong(&mut self, text: &str, before: &str, behind: &str) {
         match self.form {
-            Form::Text => self.line(heading),
+            Form::Text => self.line(text),
             Form::Markdown => {
-                self.line(&format!("**{}**", markdown(heading)));
+                self.line(&format!("{before}{}{behind}", markdown(text)));
                 self.blank();
             }
         }
@@ -179,15 +173,15 @@ impl Writer {
         }
     }
 
-    fn changes(&mut self, list: &[PodChange], one: &str, several: &str, shown: Shown) {
-        if list.is_empty() {
-            return;
+    /// How many pods do something, if any do.
+    fn pods(&mut self, n: usize, one: &str, several: &str) {
+        if n > 0 {
+            self.heading(&format!("{} {}:", counted(n, "pod"), if n == 1 { one } else { several }));
         }
-        self.heading(&format!(
-            "{} {}:",
-            counted(list.len(), "pod", "pods"),
-            if list.len() == 1 { one } else { several }
-        ));
+    }
+
+    fn changes(&mut self, list: &[PodChange], one: &str, several: &str, shown: Shown) {
+        self.pods(list.len(), one, several);
         for change in list.iter().take(NAMED) {
             let old =
                 change.instead_of.as_ref().map(|old| format!(" (for {})", old.name)).unwrap_or_default();
@@ -206,14 +200,7 @@ impl Writer {
     }
 
     fn lost(&mut self, list: &[PodLost], one: &str, several: &str) {
-        if list.is_empty() {
-            return;
-        }
-        self.heading(&format!(
-            "{} {}:",
-            counted(list.len(), "pod", "pods"),
-            if list.len() == 1 { one } else { several }
-        ));
+        self.pods(list.len(), one, several);
         for lost in list.iter().take(NAMED) {
             let node = lost.node.as_deref().map(|node| format!(", on {node}")).unwrap_or_default();
             self.item(&format!("{}{node}", lost.pod));

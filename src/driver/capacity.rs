@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::fix::change::put;
 use super::runner::run_to_rest;
+use super::sandbox::returns::fresh_copy;
 use super::sandbox::simulator::Simulator;
 use crate::api::objects::{Labels, Pod};
-use crate::api::{NamespacedName, Object, Str};
+use crate::api::{NamespacedName, Str};
 use crate::scheduler::trace::CycleOutcome;
 
 /// How many nodes are listed for people.
@@ -154,7 +154,8 @@ pub fn capacity(
     }
     let mut copy = start.clone();
     copy.leave_recording();
-    copy.scheduler_mut().set_lean(true);
+    // Nobody looks at evidence of it.
+    copy.scheduler_mut().set_tracing(false);
     run_to_rest(&mut copy);
     let before = assigned(&copy);
     let n_pending_before = copy.scheduler().n_pending();
@@ -185,9 +186,8 @@ pub fn capacity(
             break None;
         };
         let key = pod.key();
-        let edit = put(&Object::from(pod))
-            .ok_or_else(|| CapacityError::Refused("the pod cannot be written".into()))?;
-        copy.edit(&edit).map_err(CapacityError::Refused)?;
+        let created = copy.change_now(|api, now| api.create(pod.into(), now));
+        created.map_err(|error| CapacityError::Refused(error.to_string()))?;
         settle(&mut copy, &key, question.may_preempt);
         let Some(pod) = copy.api().objects().pods.get(&key).cloned() else { break None };
         if !pod.is_assigned() {
@@ -258,15 +258,8 @@ fn names(simulator: &Simulator, pod: &Pod) -> impl Iterator<Item = Str> + use<> 
 }
 
 fn copy_of(pod: &Pod, name: Str, may_preempt: bool) -> Pod {
-    let mut copy = pod.clone();
-    copy.metadata.name = name;
-    copy.metadata.uid = "".into();
-    copy.metadata.resource_version.clear();
-    copy.metadata.creation_timestamp = None;
-    copy.metadata.deletion_timestamp = None;
+    let mut copy = fresh_copy(pod, name);
     copy.metadata.annotations = Labels::default();
-    copy.spec.node_name = "".into();
-    copy.status = Default::default();
     if !may_preempt {
         copy.spec.preemption_policy = Some("Never".to_owned());
     }

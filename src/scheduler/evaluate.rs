@@ -31,37 +31,41 @@ impl Scheduler {
         !self.world.extenders.is_empty()
     }
 
-    pub(super) fn tried(&self, pod: &Arc<Pod>, has_post_filter: bool) -> Option<CycleTrace> {
+    fn tried(&self, pod: &Arc<Pod>, has_post_filter: bool) -> Option<CycleTrace> {
+        self.clone().try_out(pod, has_post_filter)
+    }
+
+    /// The same for a copy, which is then good for other questions and for nothing else.
+    pub(super) fn try_out(&mut self, pod: &Arc<Pod>, has_post_filter: bool) -> Option<CycleTrace> {
         let profiles = Arc::clone(&self.world.profiles);
         let framework = framework_of(&profiles, &pod.spec.scheduler_name)?;
-        let mut copy = self.clone();
-        copy.options.is_tracing = true;
-        copy.options.is_batching = false;
-        copy.looks_at_all_nodes = true;
-        copy.world.extenders = Arc::default();
+        self.options.is_tracing = true;
+        self.options.is_batching = false;
+        self.looks_at_all_nodes = true;
+        self.world.extenders = Arc::default();
         if has_post_filter {
             // Plugins look up the newest version of the pod, which may be one that is only thought of.
-            copy.world.objects.pods.insert(pod.key(), Arc::clone(pod));
+            self.world.objects.pods.insert(pod.key(), Arc::clone(pod));
         }
-        copy.cache.update_snapshot(&mut copy.world.snapshot);
-        let pod_info = PodInfo::with_options(Arc::clone(pod), copy.world.request_options);
-        let queued = QueuedPodInfo::new(Arc::new(pod_info), copy.world.now);
-        let mut cycle = copy.new_cycle(queued, copy.counts.cycles);
-        copy.add_trace(&mut cycle, PoppedFrom::ActiveQ);
+        self.cache.update_snapshot(&mut self.world.snapshot);
+        let pod_info = PodInfo::with_options(Arc::clone(pod), self.world.request_options);
+        let queued = QueuedPodInfo::new(Arc::new(pod_info), self.world.now);
+        let mut cycle = self.new_cycle(queued, self.counts.cycles);
+        self.add_trace(&mut cycle, PoppedFrom::ActiveQ);
         let outcome = loop {
             let phase = cycle.next;
             let next = match phase {
-                Phase::PreFilter => copy.pre_filter(&mut cycle, framework),
-                Phase::Filter => copy.filter(&mut cycle, framework),
-                Phase::PreScore => copy.pre_score(&mut cycle, framework),
-                Phase::Score => copy.score(&mut cycle, framework),
-                Phase::Select => copy.select_host(&mut cycle),
-                Phase::PostFilter if has_post_filter => copy.post_filter(&mut cycle, framework),
+                Phase::PreFilter => self.pre_filter(&mut cycle, framework),
+                Phase::Filter => self.filter(&mut cycle, framework),
+                Phase::PreScore => self.pre_score(&mut cycle, framework),
+                Phase::Score => self.score(&mut cycle, framework),
+                Phase::Select => self.select_host(&mut cycle),
+                Phase::PostFilter if has_post_filter => self.post_filter(&mut cycle, framework),
                 _ => {
                     break match cycle.host.take() {
                         Some(node) => CycleOutcome::Tried { node },
                         None => CycleOutcome::Unschedulable {
-                            message: copy.fit_error(&mut cycle).message(),
+                            message: self.fit_error(&mut cycle).message(),
                             nominated_node: None,
                         },
                     };
@@ -82,7 +86,7 @@ impl Scheduler {
                 }
                 // Where evictions are waited for, the attempt is over once they are: nobody is evicted here.
                 Next::Suspended(nominating) => {
-                    break unschedulable(copy.fit_error(&mut cycle).message(), nominating);
+                    break unschedulable(self.fit_error(&mut cycle).message(), nominating);
                 }
                 Next::Failed(failure, _) => break CycleOutcome::Error { message: failure.message() },
                 Next::Bind | Next::Tried(_) => break CycleOutcome::InProgress,

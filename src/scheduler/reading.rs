@@ -106,7 +106,7 @@ impl Scheduler {
         let framework = framework_of(&profiles, &pod.spec.scheduler_name)?;
         let assigned_to = (!pod.spec.node_name.is_empty()).then(|| pod.spec.node_name.clone());
         let (mut copy, pod) = self.without(pod);
-        let trace = copy.tried(&pod, has_post_filter)?;
+        let trace = copy.try_out(&pod, has_post_filter)?;
         copy.cache.update_snapshot(&mut copy.world.snapshot);
         let handle = copy.world.handle(framework);
         let mut reader = Reader::new(framework, handle, Arc::clone(&trace.pod_info));

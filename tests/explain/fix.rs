@@ -83,6 +83,19 @@ fn others_make_room_for_a_higher_priority() {
 }
 
 #[test]
+fn a_class_whose_pods_may_not_preempt_is_no_way_to_make_room() {
+    let class = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: batch}\nvalue: 10\n\
+                 preemptionPolicy: Never\n---\n";
+    let manifest = class.to_owned()
+        + &node("n1", "2")
+        + &pod("other", "2", "", ", priority: 5, nodeName: n1")
+        + &pod("web", "2", "", "");
+    let report = look(&sandbox(&manifest), &FixQuestion::any(key("web")));
+    let raised = report.fixes.iter().find(|fix| fix.changes[0].kind == ChangeKind::RaisePriority).unwrap();
+    assert_eq!(raised.title(), "raise the priority from 0 to 6 (with a new PriorityClass)");
+}
+
+#[test]
 fn a_node_is_given_the_label_that_the_selector_wants() {
     let manifest = node("n1", "4") + &pod("web", "1", "", ", nodeSelector: {disk: nvme}");
     let found = titles(&manifest);
@@ -152,6 +165,13 @@ fn what_needs_no_fix_and_what_has_none_is_said() {
     let report = look(&sandbox(&manifest), &FixQuestion::any(key("web")));
     assert_eq!((report.fixes.len(), report.is_fine_on), (0, None));
     assert!(report.message.contains("1 Insufficient example.com/tpu"), "{}", report.message);
+    assert_eq!(report.too_large, ["It asks for example.com/tpu 1, and no node has any"]);
+    assert_eq!(report.unanswered, [("NodeResourcesFit: Insufficient example.com/tpu".to_owned(), 1)]);
+    let manifest = node("n1", "4") + &node("n2", "8") + &pod("web", "500", "", "");
+    let report = look(&sandbox(&manifest), &FixQuestion::any(key("web")));
+    assert_eq!((report.fixes.len(), report.tried.len()), (0, 0));
+    assert_eq!(report.too_large, ["It asks for cpu 500, and no node has more than 8"]);
+    assert_eq!(report.unanswered, [("NodeResourcesFit: Insufficient cpu".to_owned(), 2)]);
     let lost = find(&simulator, &FixQuestion::any(key("wep")), &mut |_| ControlFlow::Continue(()));
     assert_eq!(lost, Err(FixError::NoPod(key("wep"))));
 }
@@ -169,6 +189,18 @@ fn a_search_that_is_ended_keeps_what_is_proven() {
     let bounded = FixQuestion { n_runs_max: 1, ..FixQuestion::any(key("web")) };
     let report = look(&simulator, &bounded);
     assert_eq!((report.fixes.len(), report.cut), (0, Some("the number of runs was over")));
+}
+
+#[test]
+fn a_search_without_time_says_what_it_would_have_tried() {
+    let manifest = node("n1", "4") + &pod("other", "2", "", ", nodeName: n1") + &pod("web", "2500m", "", "");
+    let question = FixQuestion::any(key("web"));
+    let report = find(&sandbox(&manifest), &question, &mut |_| ControlFlow::Break(())).unwrap();
+    assert_eq!((report.fixes.len(), report.is_fine_on.as_ref()), (0, None));
+    assert!(report.message.starts_with("0/1 nodes are available: 1 Insufficient cpu."), "{}", report.message);
+    assert!(report.tried.contains(&("lowerRequests".to_owned(), 1)), "{:?}", report.tried);
+    let said = report.not_found().concat();
+    assert!(said.contains("the time was over before the other pods that wait had come to rest"), "{said}");
 }
 
 #[test]

@@ -159,6 +159,20 @@ fn what_no_longer_fits_is_told_with_the_reason_and_the_budget_that_stood_before_
 }
 
 #[test]
+fn a_budget_with_an_empty_selector_is_for_all_pods_of_its_namespace() {
+    let budget = |selector: &str| {
+        format!(
+            "{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: all, namespace: default}}, spec: \
+             {{maxUnavailable: 0{selector}}}}}\n---\n"
+        )
+    };
+    let cluster = node("a", "2") + &node("b", "2") + &owned("web-1-x", "ReplicaSet", "a");
+    let answer = ask(&sandbox(&(cluster.clone() + &budget(", selector: {}"))), "drain a");
+    assert_eq!(answer.budgets.iter().map(|it| it.allowed).collect::<Vec<_>>(), [0]);
+    assert!(ask(&sandbox(&(cluster + &budget(""))), "drain a").budgets.is_empty());
+}
+
+#[test]
 fn nodes_are_added_and_workloads_scaled() {
     let manifest = node("a", "2") + &owned("web-1-x", "ReplicaSet", "a") + &pod("big", "2", "", "");
     let simulator = sandbox(&manifest);

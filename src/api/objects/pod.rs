@@ -64,6 +64,13 @@ impl Pod {
         self.metadata.deletion_timestamp.is_some()
     }
 
+    /// Whether the scheduler evicts it, or has: its `DisruptionTarget` condition says so.
+    pub fn is_preempted(&self) -> bool {
+        self.condition("DisruptionTarget").is_some_and(|condition| {
+            condition.status == "True" && condition.reason == "PreemptionByScheduler"
+        })
+    }
+
     /// The name of its group, if it has one.
     pub fn pod_group_name(&self) -> Option<&Str> {
         self.spec.scheduling_group.as_ref().map(|group| &group.pod_group_name)

@@ -1,16 +1,20 @@
 //! What could be added to the cluster, or is a matter of the pod alone: nodes, volumes, members of a gang, a priority.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::change::{Change, ChangeKind, apply_command, put};
 use super::patch::PatchOp;
-use super::remedies::{Cx, claim_key, is_condition_taint, shortages};
-use crate::api::objects::{CSINode, Node, PersistentVolume, Pod, PodGroup};
+use super::remedies::{Cx, claim_key, shortages};
+use crate::api::objects::{PersistentVolume, Pod, PodGroup};
 use crate::api::{NamespacedName, Object, ObjectStore, Str};
+use crate::driver::sandbox::changes::{self as sandbox_changes, HOSTNAME};
+use crate::driver::sandbox::returns::fresh_copy;
+use crate::driver::session::Edit;
 use crate::framework::{NodeInfo, PodInfo};
 use crate::scheduler::reading::Probe;
 
-const HOSTNAME: &str = "kubernetes.io/hostname";
 /// How many priorities are tried.
 const N_PRIORITIES: usize = 6;
 /// The highest priority that a class of somebody's own may have.
@@ -20,30 +24,13 @@ const PRIORITY_MAX: i32 = 1_000_000_000;
 pub(super) fn node_like(cx: &Cx<'_>, like: &NodeInfo) -> Option<Change> {
     let old = like.node()?;
     let name: Str = unused_name(cx.objects, &format!("{}-copy", old.name())).into();
-    let mut node = Node::clone(old);
-    node.metadata.name = name.clone();
-    node.metadata.uid = "".into();
-    node.metadata.resource_version.clear();
-    node.metadata.creation_timestamp = None;
-    if node.metadata.labels.contains_key(HOSTNAME) {
-        node.metadata.labels.insert(HOSTNAME.into(), name.clone());
-    }
-    node.spec.unschedulable = false;
-    node.spec.taints.retain(|taint| !is_condition_taint(taint));
-    node.status.images.clear();
-    let empty = NodeInfo::with_node(node.clone().into());
-    if !shortages(cx.info(), &empty).is_empty() {
+    let objects = sandbox_changes::node_like(cx.objects, old, &name);
+    let Some(Object::Node(node)) = objects.first() else { return None };
+    if !shortages(cx.info(), &NodeInfo::with_node(Arc::clone(node))).is_empty() {
         return None;
     }
-    let mut edits = vec![put(&Object::from(node))?];
-    // What drivers run there, and how many volumes they take.
-    if let Some(csi) = cx.objects.csi_nodes.get(&NamespacedName::cluster(old.name().clone())) {
-        let mut csi = CSINode::clone(csi);
-        csi.metadata.name = name.clone();
-        csi.metadata.uid = "".into();
-        csi.metadata.resource_version.clear();
-        edits.push(put(&Object::from(csi))?);
-    }
+    let edits: Option<Vec<Edit>> = objects.iter().map(put).collect();
+    let edits = edits?;
     let what = format!("add a node like {} ({name})", old.name());
     let command = format!("# scale up the node group of {}: one more node like it", old.name());
     Some(Change::of_cluster(ChangeKind::AddNode, what, 10, edits, vec![command]))
@@ -158,19 +145,13 @@ pub(super) fn quorum(cx: &Cx<'_>) -> Vec<Change> {
 }
 
 fn member(pod: &Pod, i: i32) -> Pod {
-    let mut copy = pod.clone();
-    copy.metadata.name = format!("{}-more-{i}", pod.metadata.name).into();
-    copy.metadata.uid = "".into();
-    copy.metadata.resource_version.clear();
-    copy.metadata.creation_timestamp = None;
-    copy.status = Default::default();
-    copy
+    fresh_copy(pod, format!("{}-more-{i}", pod.metadata.name).into())
 }
 
 /// The lowest priority with which others would make room.
 pub(super) fn priority(cx: &Cx<'_>, probe: &Probe) -> Option<Change> {
     let own = cx.pod.priority();
-    let of = |info: &std::sync::Arc<PodInfo>| info.pod.priority();
+    let of = |info: &Arc<PodInfo>| info.pod.priority();
     let nodes = cx.trace.nodes().iter();
     let there: std::collections::BTreeSet<i32> = nodes.flat_map(|node| node.pods().iter().map(of)).collect();
     let is_never = cx.pod.spec.preemption_policy.as_deref() == Some("Never");
@@ -217,12 +198,13 @@ pub(super) fn priority(cx: &Cx<'_>, probe: &Probe) -> Option<Change> {
     None
 }
 
-/// The lowest class that is high enough.
+/// The lowest class that is high enough and lets its pods preempt.
 fn class_of(objects: &ObjectStore, wanted: i32) -> Option<(String, i32)> {
     let classes = objects
         .priority_classes
         .values()
-        .filter(|class| class.value >= wanted && class.value <= PRIORITY_MAX);
+        .filter(|class| class.value >= wanted && class.value <= PRIORITY_MAX)
+        .filter(|class| class.preemption_policy.as_deref() != Some("Never"));
     let least = classes.min_by_key(|class| (class.value, class.metadata.name.clone()))?;
     Some((least.metadata.name.to_string(), least.value))
 }

@@ -105,8 +105,12 @@ pub struct FixReport {
     pub progress: FixProgress,
     /// Why it ended before everything was tried, if it did.
     pub cut: Option<&'static str>,
-    /// What was tried by sort, with how many sets of it.
+    /// What was thought of by sort, with how many sets of it.
     pub tried: Vec<(String, usize)>,
+    /// What stands in the way and no change is known against, with on how many nodes, the most frequent first.
+    pub unanswered: Vec<(String, usize)>,
+    /// Resources of which no node has as much as the pod asks for, in words.
+    pub too_large: Vec<String>,
 }
 
 impl FixReport {
@@ -123,6 +127,13 @@ impl FixReport {
         if !self.tried.is_empty() {
             lines.push("Thought of:".to_owned());
             lines.extend(self.tried.iter().map(|(sort, n)| format!("  {n:>4} {sort}")));
+        }
+        lines.extend(self.too_large.iter().map(|what| {
+            format!("{what}: a larger node is needed, or a smaller request than the tenth that is tried at the least.")
+        }));
+        if !self.unanswered.is_empty() {
+            lines.push("Nothing is known against:".to_owned());
+            lines.extend(self.unanswered.iter().map(|(what, n)| format!("  {n:>4} {what}")));
         }
         lines
     }

@@ -11,6 +11,8 @@ use super::patch::{PatchOp, key};
 use crate::api::objects::{Container, Pod, Taint, TaintEffect};
 use crate::api::quantity::Format;
 use crate::api::{NamespacedName, ObjectStore, Quantity, Str};
+use crate::driver::outlook::budgets::covers;
+use crate::driver::sandbox::changes::{CONDITION_TAINTS, HOSTNAME};
 use crate::driver::session::Edit;
 use crate::framework::resource::names as resources;
 use crate::framework::{NodeInfo, PodInfo, Resource};
@@ -21,10 +23,6 @@ use crate::plugins::pod_topology_spread::explain_spread;
 use crate::scheduler::reading::Refusal;
 use crate::scheduler::trace::CycleTrace;
 
-/// Taints that say that a node is not well begin so; tolerating them helps the scheduler, not the pod.
-const CONDITION_TAINTS: &str = "node.kubernetes.io/";
-/// The taint that stands for a cordoned node.
-const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
 /// By how much `maxSkew` is raised at the most: more is no spread any more.
 const WIDEST_RAISE: i32 = 10;
 /// A request is lowered to this part of itself at the least.
@@ -99,6 +97,7 @@ fn taints(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
     if unwanted.is_empty() {
         return Vec::new();
     }
+    // Tolerating these helps the scheduler, not the pod.
     let is_condition = unwanted.iter().any(|taint| taint.key.starts_with(CONDITION_TAINTS));
     let names: Vec<String> = unwanted.iter().map(ToString::to_string).collect();
     let n = u32::try_from(unwanted.len()).unwrap_or(1);
@@ -474,17 +473,12 @@ pub(super) fn evict_all(cx: &Cx<'_>, pods: &[&Pod]) -> Change {
 
 /// Whether a disruption budget that allows no more counts the pod.
 fn is_guarded(objects: &ObjectStore, pod: &Pod) -> bool {
-    objects.pod_disruption_budgets.values().any(|budget| {
-        budget.status.disruptions_allowed <= 0
-            && budget.metadata.namespace == pod.metadata.namespace
-            && crate::api::Selector::from_label_selector(budget.spec.selector.as_ref())
-                .is_ok_and(|selector| !selector.is_empty() && selector.matches(&pod.metadata.labels))
-    })
+    let mut budgets = objects.pod_disruption_budgets.values();
+    budgets.any(|budget| budget.status.disruptions_allowed <= 0 && covers(budget)(pod))
 }
 
 /// Ties the pod to a node by its host name; `None` if the node has no such label.
 pub(super) fn pin_to(pod: &Pod, node: &NodeInfo) -> Option<Change> {
-    const HOSTNAME: &str = "kubernetes.io/hostname";
     let name = node.node()?.label(HOSTNAME)?;
     let op = if pod.spec.node_selector.is_empty() {
         PatchOp::add("/spec/nodeSelector", json!({HOSTNAME: name}))
@@ -492,11 +486,6 @@ pub(super) fn pin_to(pod: &Pod, node: &NodeInfo) -> Option<Change> {
         PatchOp::add(format!("/spec/nodeSelector/{}", key(HOSTNAME)), name)
     };
     Some(Change::of_pod(ChangeKind::PinToNode, format!("tie the pod to {}", node.name()), 4, vec![op]))
-}
-
-/// What a cordoned node's own taint is called, for whoever copies a node.
-pub(super) fn is_condition_taint(taint: &Taint) -> bool {
-    taint.key.starts_with(CONDITION_TAINTS) || &*taint.key == UNSCHEDULABLE_TAINT
 }
 
 /// The key of a pod's claim.

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use super::change::{Change, ChangeKind, edits, patched};
 use super::outcome::effects;
-use super::remedies::{Cx, is_cured_by_empty_copy, pin_to, remedies};
+use super::remedies::{Cx, Short, is_cured_by_empty_copy, pin_to, remedies, shortages, spelled};
 use super::{Fix, FixError, FixProgress, FixQuestion, FixReport, additions};
 use crate::api::objects::Pod;
 use crate::api::{Duration, NamespacedName, Str};
 use crate::driver::runner::run_watched;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::driver::session::Edit;
+use crate::framework::NodeInfo;
 use crate::plugins::names;
 use crate::scheduler::Scheduler;
 use crate::scheduler::reading::{PodReading, Probe, Refusal};
@@ -21,6 +22,8 @@ use crate::scheduler::weights::deciding_weights;
 
 /// Why a search ended that somebody has ended.
 const TIME_OVER: &str = "the time was over";
+/// The same before there was anything to compare with.
+const NOT_AT_REST: &str = "the time was over before the other pods that wait had come to rest";
 /// How many plugins may refuse a node that is still thought of.
 const N_REFUSALS: usize = 3;
 /// How many sets of the same sorts are kept for different nodes.
@@ -51,15 +54,17 @@ pub fn find(
         progress,
         cut: None,
         tried: Vec::new(),
+        unanswered: Vec::new(),
+        too_large: Vec::new(),
     };
     if !is_at_rest {
-        report.cut = Some(TIME_OVER);
-        return Ok(report);
+        report.cut = Some(NOT_AT_REST);
     }
     let Some(at_rest) = base.api().objects().pods.get(&question.pod).cloned() else {
         return Err(FixError::NoPod(question.pod.clone()));
     };
-    if at_rest.is_assigned() && question.onto.as_ref().is_none_or(|onto| at_rest.spec.node_name == *onto) {
+    let is_where_wanted = question.onto.as_ref().is_none_or(|onto| at_rest.spec.node_name == *onto);
+    if at_rest.is_assigned() && is_where_wanted {
         report.is_fine_on = Some(at_rest.spec.node_name.clone());
         return Ok(report);
     }
@@ -78,7 +83,9 @@ pub fn find(
     let mut sets = search.sets(asked.scheduler(), &subject);
     sets.sort();
     search.report.progress.n_candidates = sets.len();
-    search.try_all(sets);
+    if is_at_rest {
+        search.try_all(sets);
+    }
     let mut report = search.report;
     report.fixes.sort_by_key(|fix| (fix.cost, fix.changes.len(), fix.title()));
     Ok(report)
@@ -103,7 +110,7 @@ fn known(scheduler: &Scheduler, question: &FixQuestion) -> Result<Arc<Pod>, FixE
 fn copy_of(simulator: &Simulator) -> Simulator {
     let mut copy = simulator.clone();
     copy.leave_recording();
-    copy.scheduler_mut().set_lean(true);
+    copy.scheduler_mut().set_tracing(false);
     copy
 }
 
@@ -163,9 +170,15 @@ impl Ord for Set {
 struct Sets {
     by_sort: BTreeMap<Vec<ChangeKind>, Vec<Set>>,
     n_by_sort: BTreeMap<Vec<ChangeKind>, usize>,
+    /// What no change is known against, with on how many nodes.
+    unanswered: BTreeMap<String, usize>,
 }
 
 impl Sets {
+    fn leave_unanswered(&mut self, what: String) {
+        *self.unanswered.entry(what).or_default() += 1;
+    }
+
     fn add(&mut self, set: Set) {
         let kept = self.by_sort.entry(set.sorts()).or_default();
         if let Some(known) = kept.iter_mut().find(|known| known.texts() == set.texts()) {
@@ -232,6 +245,10 @@ impl Search<'_> {
         }
         let names =
             |sorts: &Vec<ChangeKind>| sorts.iter().map(|sort| sort.code()).collect::<Vec<_>>().join(" + ");
+        let mut unanswered: Vec<(String, usize)> = std::mem::take(&mut sets.unanswered).into_iter().collect();
+        unanswered.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        self.report.unanswered = unanswered;
+        self.report.too_large = too_large(&cx);
         self.report.tried = sets.n_by_sort.iter().map(|(sorts, n)| (names(sorts), *n)).collect();
         sets.by_sort.into_values().flatten().collect()
     }
@@ -244,9 +261,16 @@ impl Search<'_> {
             }
             let Some(info) = reading.trace.snapshot.get(&node.node) else { continue };
             let pin = self.question.onto.as_ref().and_then(|_| pin_to(cx.pod, info));
+            if node.refusals.len() > N_REFUSALS {
+                sets.leave_unanswered(format!("more than {N_REFUSALS} plugins that refuse a node"));
+            }
             if node.refusals.len() <= N_REFUSALS && !node.refusals.is_empty() {
                 let ways: Vec<Vec<Change>> =
                     node.refusals.iter().map(|refusal| remedies(cx, info, refusal)).collect();
+                for (refusal, _) in node.refusals.iter().zip(&ways).filter(|(_, way)| way.is_empty()) {
+                    let reasons = refusal.status.reasons().join(", ");
+                    sets.leave_unanswered(format!("{}: {reasons}", refusal.plugin));
+                }
                 for changes in combinations(&ways) {
                     let changes: Vec<Change> = first.iter().cloned().chain(changes).collect();
                     if let Some(pin) = &pin {
@@ -270,14 +294,7 @@ impl Search<'_> {
     }
 
     /// A copy of the node, with what would still refuse it.
-    fn by_copy(
-        &self,
-        cx: &Cx<'_>,
-        info: &crate::framework::NodeInfo,
-        refusals: &[Refusal],
-        first: &[Change],
-        sets: &mut Sets,
-    ) {
+    fn by_copy(&self, cx: &Cx<'_>, info: &NodeInfo, refusals: &[Refusal], first: &[Change], sets: &mut Sets) {
         let left: Vec<&Refusal> =
             refusals.iter().filter(|refusal| !is_cured_by_empty_copy(refusal)).collect();
         if left.len() >= N_REFUSALS {
@@ -386,6 +403,26 @@ impl Search<'_> {
         let cost = set.cost.saturating_add(effects.cost(n_asked));
         Some(Fix { changes: set.changes.clone(), cost, node, effects, edits, n_alike: set.n_alike })
     }
+}
+
+/// Resources of which the pod asks for more than any node has.
+fn too_large(cx: &Cx<'_>) -> Vec<String> {
+    let empty = |node: &Arc<NodeInfo>| node.node().map(|node| NodeInfo::with_node(Arc::clone(node)));
+    let nodes: Vec<Vec<Short>> =
+        cx.trace.nodes().iter().filter_map(empty).map(|node| shortages(cx.info(), &node)).collect();
+    let Some(first) = nodes.first() else { return Vec::new() };
+    let told = first.iter().filter_map(|short| {
+        let most = nodes.iter().map(|node| {
+            let of_node = node.iter().find(|other| other.resource == short.resource);
+            of_node.map(|other| other.allocatable)
+        });
+        // A node without a shortage has enough.
+        let most = most.collect::<Option<Vec<i64>>>()?.into_iter().max()?;
+        let resource = &short.resource;
+        let most = if most > 0 { format!("more than {}", spelled(resource, most)) } else { "any".to_owned() };
+        Some(format!("It asks for {resource} {}, and no node has {most}", spelled(resource, short.requested)))
+    });
+    told.collect()
 }
 
 fn node_of(simulator: &Simulator, pod: &NamespacedName) -> Option<Str> {

@@ -6,9 +6,8 @@
 
 use std::sync::Arc;
 
-use crate::api::objects::{IntOrString, Pod, PodDisruptionBudget};
+use crate::api::objects::{Pod, PodDisruptionBudget, PodDisruptionBudgetStatus};
 use crate::api::{NamespacedName, ObjectStore, Selector};
-use crate::driver::sandbox::changes::is_counted;
 
 /// A budget, and what was evicted against it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +15,7 @@ pub struct Budget {
     /// The budget.
     pub budget: NamespacedName,
     /// How many evictions it allows.
-    pub allowed: i64,
+    pub allowed: i32,
     /// Its pods that were evicted, by name.
     pub evicted: Vec<NamespacedName>,
 }
@@ -25,15 +24,14 @@ pub struct Budget {
 pub fn violated(objects: &ObjectStore, evicted: &[Arc<Pod>]) -> Vec<Budget> {
     let mut violated = Vec::new();
     for (key, budget) in &objects.pod_disruption_budgets {
-        let Ok(selector) = Selector::from_label_selector(budget.spec.selector.as_ref()) else { continue };
-        let is_its = |pod: &Pod| pod.metadata.namespace == key.namespace && is_counted(&selector, pod);
+        let is_its = covers(budget);
         let mut names: Vec<NamespacedName> =
             evicted.iter().filter(|pod| is_its(pod)).map(|pod| pod.key()).collect();
         if names.is_empty() {
             continue;
         }
         let allowed = allowed(budget, objects.pods.values().map(|pod| &**pod).filter(|pod| is_its(pod)));
-        if i64::try_from(names.len()).unwrap_or(i64::MAX) > allowed {
+        if i32::try_from(names.len()).unwrap_or(i32::MAX) > allowed {
             names.sort();
             violated.push(Budget { budget: key.clone(), allowed, evicted: names });
         }
@@ -41,34 +39,32 @@ pub fn violated(objects: &ObjectStore, evicted: &[Arc<Pod>]) -> Vec<Budget> {
     violated
 }
 
-fn allowed<'a>(budget: &PodDisruptionBudget, pods: impl Iterator<Item = &'a Pod>) -> i64 {
-    let said = i64::from(budget.status.disruptions_allowed);
-    if said > 0 {
-        return said;
+/// Which pods a budget is for, as the eviction subresource sees it: without a selector for none, with an empty one for all
+/// of its namespace.
+pub fn covers(budget: &PodDisruptionBudget) -> impl Fn(&Pod) -> bool + '_ {
+    let selector = budget.spec.selector.as_ref();
+    let selector = selector.and_then(|selector| Selector::from_label_selector(Some(selector)).ok());
+    move |pod| {
+        pod.metadata.namespace == budget.metadata.namespace
+            && selector.as_ref().is_some_and(|selector| selector.matches(&pod.metadata.labels))
     }
-    let (mut expected, mut healthy) = (0_i64, 0_i64);
-    for pod in pods {
-        expected += 1;
-        let is_ready = pod.status.conditions.iter().find(|condition| condition.type_ == "Ready");
-        let is_healthy =
-            pod.is_assigned() && !pod.is_terminating() && is_ready.is_none_or(|it| it.status == "True");
-        healthy += i64::from(is_healthy);
-    }
-    let desired = match (&budget.spec.min_available, &budget.spec.max_unavailable) {
-        (Some(least), _) => amount(least, expected),
-        (None, Some(away)) => expected - amount(away, expected),
-        (None, None) => expected,
-    };
-    (healthy - desired).max(0)
 }
 
-/// A number, or a share of all, rounded up.
-fn amount(of: &IntOrString, all: i64) -> i64 {
-    match of {
-        IntOrString::Int(number) => *number,
-        IntOrString::String(text) => {
-            let percent = text.strip_suffix('%').and_then(|text| text.parse::<i64>().ok());
-            percent.map_or(0, |percent| (all * percent + 99) / 100)
-        }
+fn allowed<'a>(budget: &PodDisruptionBudget, pods: impl Iterator<Item = &'a Pod>) -> i32 {
+    if budget.status != PodDisruptionBudgetStatus::default() {
+        return budget.status.disruptions_allowed;
     }
+    let (mut expected, mut healthy) = (0, 0);
+    for pod in pods {
+        expected += 1;
+        let is_ready = pod.condition("Ready").is_none_or(|condition| condition.status == "True");
+        healthy += i32::from(pod.is_assigned() && !pod.is_terminating() && is_ready);
+    }
+    let desired = match (&budget.spec.min_available, &budget.spec.max_unavailable) {
+        (Some(least), _) => least.scaled(expected, true),
+        (None, Some(away)) => away.scaled(expected, true).map(|away| (expected - away).max(0)),
+        (None, None) => Some(expected),
+    };
+    // What is neither a number nor a percentage allows nothing.
+    desired.map_or(0, |desired| (healthy - desired).max(0))
 }

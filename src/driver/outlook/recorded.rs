@@ -6,6 +6,7 @@ use std::io::BufRead;
 use super::measures::{Waits, measure};
 use super::what_if::Totals;
 use crate::api::{Duration, Object, Time, Uid};
+use crate::driver::sandbox::returns::fresh_copy;
 use crate::framework::runtime::Registry;
 use crate::recording::{Open, ReadError, Record, RecordingReader, Replay, ReplayError, last_way};
 use crate::scheduler::input::Input;
@@ -90,12 +91,8 @@ pub fn arrivals_of<R: BufRead>(open: Open<'_, R>) -> Result<Vec<(Duration, Objec
                 }
                 match *input {
                     Input::Added(Object::Pod(pod)) if has_begun && !pod.is_assigned() => {
-                        let mut pod = (*pod).clone();
-                        pod.metadata.uid = "".into();
-                        pod.metadata.resource_version.clear();
-                        pod.metadata.creation_timestamp = None;
-                        pod.status = crate::api::objects::PodStatus::default();
-                        pods.push((at - start, pod.into()));
+                        let name = pod.metadata.name.clone();
+                        pods.push((at - start, fresh_copy(&pod, name).into()));
                     }
                     Input::Command(_) => has_begun = true,
                     _ => {}

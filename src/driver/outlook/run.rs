@@ -9,8 +9,10 @@ use crate::api::objects::Pod;
 use crate::api::{Duration, NamespacedName, Object, Time, Uid};
 use crate::driver::runner::{PodResult, pod_result, run_watched};
 use crate::driver::sandbox::api::WatchEvent;
+use crate::driver::sandbox::changes::Change;
 use crate::driver::sandbox::scenario::Scenario;
 use crate::driver::sandbox::simulator::Simulator;
+use crate::driver::sandbox::words::told;
 use crate::driver::session::Edit;
 
 /// How far a run has come, for whoever waits, and whether they still do.
@@ -101,14 +103,6 @@ struct Watcher {
     drained: Vec<Arc<Pod>>,
 }
 
-/// On whose account pods go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
-    Scheduler,
-    Drain,
-    Others,
-}
-
 impl Watcher {
     fn new(simulator: &Simulator) -> Self {
         let now = simulator.now();
@@ -125,7 +119,8 @@ impl Watcher {
         }
     }
 
-    fn see(&mut self, simulator: &Simulator, by: By) {
+    /// Takes in what was reported last, while a node was being drained or not.
+    fn see(&mut self, simulator: &Simulator, is_drain: bool) {
         let now = simulator.now();
         for event in simulator.last_events() {
             match event {
@@ -142,13 +137,13 @@ impl Watcher {
                         self.waits.push(now - since);
                     }
                     if new.is_terminating() && !old.is_terminating() {
-                        self.goes(new, by);
+                        self.goes(new, is_drain);
                     }
                 }
                 WatchEvent::Deleted(Object::Pod(pod)) => {
                     self.waiting.remove(&pod.metadata.uid);
                     if !pod.is_terminating() {
-                        self.goes(pod, by);
+                        self.goes(pod, is_drain);
                     }
                     self.gone.insert(pod.key(), Arc::clone(pod));
                 }
@@ -157,16 +152,17 @@ impl Watcher {
         }
     }
 
-    fn goes(&mut self, pod: &Arc<Pod>, by: By) {
-        match by {
-            By::Scheduler => self.victims.push(Arc::clone(pod)),
-            By::Drain => self.drained.push(Arc::clone(pod)),
-            By::Others => {}
+    fn goes(&mut self, pod: &Arc<Pod>, is_drain: bool) {
+        if pod.is_preempted() {
+            self.victims.push(Arc::clone(pod));
+        } else if is_drain {
+            self.drained.push(Arc::clone(pod));
         }
     }
 }
 
-/// Makes changes to a sandbox and runs it on until nothing moves; one with a scenario, until that is over. `attempt` is the simulated time that an attempt takes.
+/// Makes changes to a sandbox and runs it on until nothing moves; one with a scenario, until that is over. `attempt` is
+/// the simulated time that an attempt takes.
 ///
 /// # Errors
 /// A change that cannot be made, or nobody waits any more.
@@ -182,19 +178,14 @@ pub fn run_out(
     let mut said = Vec::new();
     for change in changes {
         let done = simulator.noting(|simulator| simulator.edit(change));
-        let is_drain = matches!(change, Edit::Change(crate::driver::sandbox::changes::Change::Drain(_)));
-        watcher.see(simulator, if is_drain { By::Drain } else { By::Others });
-        said.push(done.map_err(|reason| {
-            let change = crate::driver::sandbox::words::told(change);
-            RunError::Change { change, reason }
-        })?);
+        watcher.see(simulator, matches!(change, Edit::Change(Change::Drain(_))));
+        said.push(done.map_err(|reason| RunError::Change { change: told(change), reason })?);
     }
     let is_done = run_watched(simulator, attempt, &mut |simulator, op| {
-        let is_step = op.is_step();
-        if is_step {
+        if op.is_step() {
             progress.attempts.fetch_add(1, Ordering::Relaxed);
         }
-        watcher.see(simulator, if is_step { By::Scheduler } else { By::Others });
+        watcher.see(simulator, false);
         // What comes after the end of a scenario is nobody's wish.
         let is_over = simulator.scenario().is_some_and(Scenario::is_over);
         !progress.is_cancelled() && !is_over

@@ -8,9 +8,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::api::objects::{Node, Pod, Taint, TaintEffect};
+use crate::api::objects::{CSINode, Node, ObjectMeta, Pod, Taint, TaintEffect};
 use crate::api::workloads::WorkloadKind;
-use crate::api::{Kind, NamespacedName, Object, Selector, Str, Time};
+use crate::api::{Kind, NamespacedName, Object, ObjectStore, Str, Time};
 
 use super::api::{ApiError, SandboxApi, not_found};
 use super::controllers::Controllers;
@@ -21,8 +21,10 @@ use super::world::{World, WorldOrder};
 
 /// The taint of a node whose kubelet is not heard of.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
+/// How the taints begin that say that a node is not well, or cordoned.
+pub const CONDITION_TAINTS: &str = "node.kubernetes.io/";
 /// The label with a node's own name.
-const HOSTNAME: &str = "kubernetes.io/hostname";
+pub const HOSTNAME: &str = "kubernetes.io/hostname";
 /// The most nodes or pods that one change makes.
 const N_MAX: usize = 100_000;
 
@@ -248,26 +250,8 @@ fn add_nodes(api: &mut SandboxApi, like: &Str, count: usize, now: Time) -> Resul
         if api.objects().node(&name).is_some() {
             continue;
         }
-        let mut new = model.clone();
-        new.metadata.name = name.clone();
-        new.metadata.uid = "".into();
-        new.metadata.resource_version.clear();
-        new.metadata.creation_timestamp = None;
-        if new.metadata.labels.contains_key(HOSTNAME) {
-            new.metadata.labels.insert(HOSTNAME.into(), name.clone());
-        }
-        new.spec.unschedulable = false;
-        new.spec.taints.retain(|taint| !taint.key.starts_with("node.kubernetes.io/"));
-        api.create(new.into(), now)?;
-        // What the node can attach is told by an object of its own.
-        let csi = api.objects().csi_nodes.get(&NamespacedName::cluster(like.clone())).cloned();
-        if let Some(csi) = csi {
-            let mut csi = Arc::unwrap_or_clone(csi);
-            csi.metadata.name = name;
-            csi.metadata.uid = "".into();
-            csi.metadata.resource_version.clear();
-            csi.metadata.owner_references.clear();
-            api.create(Object::CSINode(Arc::new(csi)), now)?;
+        for object in node_like(api.objects(), &model, &name) {
+            api.create(object, now)?;
         }
         added += 1;
     }
@@ -275,6 +259,34 @@ fn add_nodes(api: &mut SandboxApi, like: &Str, count: usize, now: Time) -> Resul
         1 => format!("1 node like {like} added"),
         _ => format!("{count} nodes like {like} added"),
     })
+}
+
+/// A new node like one that is there, under another name: well, and without its pods and images; with its CSINode, if it
+/// has one.
+pub fn node_like(objects: &ObjectStore, like: &Node, name: &Str) -> Vec<Object> {
+    let mut node = like.clone();
+    begin_anew(&mut node.metadata, name);
+    if node.metadata.labels.contains_key(HOSTNAME) {
+        node.metadata.labels.insert(HOSTNAME.into(), name.clone());
+    }
+    node.spec.unschedulable = false;
+    node.spec.taints.retain(|taint| !taint.key.starts_with(CONDITION_TAINTS));
+    node.status.images.clear();
+    // What the node can attach is told by an object of its own.
+    let csi = objects.csi_nodes.get(&NamespacedName::cluster(like.name().clone())).map(|csi| {
+        let mut csi = CSINode::clone(csi);
+        begin_anew(&mut csi.metadata, name);
+        csi.metadata.owner_references.clear();
+        csi.into()
+    });
+    std::iter::once(node.into()).chain(csi).collect()
+}
+
+fn begin_anew(metadata: &mut ObjectMeta, name: &Str) {
+    metadata.name = name.clone();
+    metadata.uid = "".into();
+    metadata.resource_version.clear();
+    metadata.creation_timestamp = None;
 }
 
 fn node_down(api: &mut SandboxApi, name: &Str) -> Result<String, EditError> {
@@ -360,9 +372,4 @@ fn next_ordinal(api: &SandboxApi, model: &Pod) -> Str {
         !api.objects().pods.contains_key(&NamespacedName::new(key.namespace.clone(), name.clone()))
     };
     (0_u32..).map(|number| Str::from(format!("{base}-{number}"))).find(is_free).unwrap_or_default()
-}
-
-/// Whether a selector counts a pod, for budgets.
-pub fn is_counted(selector: &Selector, pod: &Pod) -> bool {
-    !selector.is_empty() && selector.matches(&pod.metadata.labels)
 }

@@ -95,17 +95,23 @@ impl SandboxApi {
         told_elsewhere: &[String],
         now: Time,
     ) -> Result<Said, EditError> {
-        let mut changed = self.clone();
+        objects.iter().try_for_each(check_names)?;
+        // One object is applied as a whole or not at all; several may stop half way.
+        let before = (objects.len() > 1).then(|| self.clone());
         let mut said = Said::default();
         for object in objects {
-            check_names(&object)?;
             let label = format!("{}/{}", object.kind().as_str().to_lowercase(), object.key().name);
-            let done = changed.apply(object, now)?.as_str();
-            if !told_elsewhere.contains(&label) {
-                said.add(&label, done);
+            match self.apply(object, now) {
+                Ok(done) if !told_elsewhere.contains(&label) => said.add(&label, done.as_str()),
+                Ok(_) => {}
+                Err(error) => {
+                    if let Some(before) = before {
+                        *self = before;
+                    }
+                    return Err(error.into());
+                }
             }
         }
-        *self = changed;
         Ok(said)
     }
 

@@ -114,7 +114,7 @@ impl Returns {
 }
 
 /// The pod as its controller would make it again.
-pub(super) fn fresh_copy(pod: &Pod, name: Str) -> Pod {
+pub fn fresh_copy(pod: &Pod, name: Str) -> Pod {
     let mut new = pod.clone();
     new.metadata.name = name;
     new.metadata.uid = Uid::from("");

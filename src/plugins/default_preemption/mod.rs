@@ -74,8 +74,9 @@ impl DefaultPreemption {
             return Ok(());
         }
         let pods = handle.snapshot.get(nominated).map_or(&[][..], |node| node.pods());
-        let is_making_room =
-            |other: &Arc<PodInfo>| other.pod.priority() < pod.priority() && is_preempted(&other.pod);
+        let is_making_room = |other: &Arc<PodInfo>| {
+            other.pod.priority() < pod.priority() && other.pod.is_terminating() && other.pod.is_preempted()
+        };
         if pods.iter().any(is_making_room) {
             return Err("not eligible due to a terminating pod on the nominated node.");
         }
@@ -162,14 +163,6 @@ impl DefaultPreemption {
 fn pod_group<'a>(handle: &Handle<'a>, pod: &Pod) -> Option<&'a Arc<PodGroup>> {
     let name = pod.pod_group_name()?.clone();
     handle.objects.pod_groups.get(&NamespacedName { namespace: pod.metadata.namespace.clone(), name })
-}
-
-/// Whether the pod is going because the scheduler has preempted it.
-fn is_preempted(pod: &Pod) -> bool {
-    pod.is_terminating()
-        && pod.condition("DisruptionTarget").is_some_and(|condition| {
-            condition.status == "True" && condition.reason == "PreemptionByScheduler"
-        })
 }
 
 impl Plugin for DefaultPreemption {

@@ -72,8 +72,10 @@ impl Overlay for FixesOverlay {
         let hint = [(Action::Accept, "do it here"), (Action::Close, "close")];
         put_hints(hints, buf, &hint, CONTEXTS, cx);
         let Some(room) = inner.height.checked_sub(top + 2) else { return };
-        let n_details = DETAILS.min(room / 2);
-        let list = Rect { y: inner.y + top, height: room - n_details, ..inner };
+        // What the list does not need is for the selected one.
+        let n_list = n_rows.min(room - DETAILS.min(room / 2));
+        let n_details = room - n_list;
+        let list = Rect { y: inner.y + top, height: n_list, ..inner };
         self.put_list(list, buf, report, cx);
         let Some(fix) = self.cursor.index().and_then(|index| report.fixes.get(index)) else { return };
         let area = Rect { y: list.bottom() + 1, height: n_details, ..inner };

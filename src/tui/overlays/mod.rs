@@ -158,7 +158,8 @@ fn clear(area: Rect, buf: &mut Buffer, cx: &OverlayCx<'_>) {
     buf.set_style(area, cx.theme.style(Role::Overlay));
 }
 
-/// Writes wrapped lines into an area from `offset` on, and returns how many there are.
+/// Writes wrapped lines into an area from `offset` on, and returns how many there are. The last one that has room is marked
+/// where others follow.
 fn put_wrapped(
     area: Rect,
     buf: &mut Buffer,
@@ -168,8 +169,10 @@ fn put_wrapped(
     cx: &OverlayCx<'_>,
 ) -> usize {
     let lines = text::wrap(body, usize::from(area.width));
+    let goes_on = lines.len().saturating_sub(offset) > usize::from(area.height);
     for (line, y) in lines.iter().skip(offset).zip(area.y..area.bottom()) {
-        text::put(buf, area.x, y, area.width, line, cx.theme.style(role), cx.glyphs);
+        let mark = if goes_on && y + 1 == area.bottom() { cx.glyphs.ellipsis } else { "" };
+        text::put(buf, area.x, y, area.width, &format!("{line}{mark}"), cx.theme.style(role), cx.glyphs);
     }
     lines.len()
 }

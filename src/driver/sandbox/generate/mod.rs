@@ -145,6 +145,14 @@ pub fn parse_mix(text: &str) -> Result<Vec<(Work, u32)>, String> {
     if mix.is_empty() { Err("name some work, such as web,batch".to_owned()) } else { Ok(mix) }
 }
 
+/// Reads a share such as `0.6` or `60%`, in thousandths.
+pub fn parse_share(text: &str) -> Option<u32> {
+    let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |text| (text, 100.0));
+    let share = number.parse::<f64>().ok()? / whole;
+    // It is between 0 and 1000.
+    (0.0..=1.0).contains(&share).then(|| (share * 1_000.0).round() as u32)
+}
+
 /// A part of a cluster as a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {

@@ -13,6 +13,7 @@ use crate::api::Duration;
 use crate::api::manifest::printable_text;
 use crate::config::GoDuration;
 use crate::config::document::{Document, Entry, Node, Value};
+use crate::driver::sandbox::generate::parse_share;
 
 /// Something wrong with a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,21 +180,13 @@ impl<'a> Field<'a> {
     /// A number between 0 and 1, or such as `70%`; in thousandths.
     pub fn share(&self) -> Option<u32> {
         let read = match &self.node.value {
-            Value::Number(text) => text.parse::<f64>().ok(),
-            Value::Text(text) => text
-                .strip_suffix('%')
-                .and_then(|text| text.parse::<f64>().ok())
-                .map(|percent| percent / 100.0),
+            Value::Number(text) | Value::Text(text) => parse_share(text),
             _ => None,
         };
-        match read.filter(|share| (0.0..=1.0).contains(share)) {
-            // It is between 0 and 1000.
-            Some(share) => Some((share * 1_000.0).round() as u32),
-            None => {
-                self.expected("a share such as 0.7 or 70%");
-                None
-            }
+        if read.is_none() {
+            self.expected("a share such as 0.7 or 70%");
         }
+        read
     }
 
     pub fn flag(&self) -> Option<bool> {
