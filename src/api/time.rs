@@ -136,6 +136,34 @@ pub fn human_duration(duration: Duration) -> String {
     }
 }
 
+/// A duration as a person writes it: `90` (seconds), `1m30s`, `500ms`, `1.5h`, `2d`. Nothing if it is none, or longer than
+/// can be told.
+pub fn parse_human_duration(text: &str) -> Option<Duration> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return Duration::try_from_secs_f64(text.parse().ok()?).ok();
+    }
+    let mut rest = text;
+    let mut total = Duration::ZERO;
+    while !rest.is_empty() {
+        let (number, behind) =
+            rest.split_at_checked(rest.find(|c: char| !c.is_ascii_digit() && c != '.')?)?;
+        let unit_end = behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at_checked(unit_end)?;
+        let seconds = match unit {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3_600.0,
+            "d" => 86_400.0,
+            _ => return None,
+        };
+        let number: f64 = number.parse().ok()?;
+        total = total.checked_add(Duration::try_from_secs_f64(number * seconds).ok()?)?;
+        rest = behind;
+    }
+    (!text.is_empty()).then_some(total)
+}
+
 /// A duration as Go prints it, which is how upstream's messages have it: `500ms`, `1.5s`, `10s`, `1m30s`, `15m0s`.
 pub fn go_duration(duration: Duration) -> String {
     let nanos = duration.as_nanos();
@@ -203,6 +231,20 @@ mod tests {
         assert_eq!(show(90_000_000_000), "1m30s");
         assert_eq!(show(900_000_000_000), "15m0s");
         assert_eq!(show(3_600_000_000_000), "1h0m0s");
+    }
+
+    #[test]
+    fn a_person_writes_durations_in_several_ways() {
+        let seconds = |text: &str| parse_human_duration(text).map(|duration| duration.as_secs_f64());
+        assert_eq!(seconds("90"), Some(90.0));
+        assert_eq!(seconds("1.5"), Some(1.5));
+        assert_eq!(seconds("1m30s"), Some(90.0));
+        assert_eq!(seconds("1.5h"), Some(5_400.0));
+        assert_eq!(seconds("500ms"), Some(0.5));
+        assert_eq!(seconds("2d"), Some(172_800.0));
+        for wrong in ["", "s", ".", "1x", "-1s", "1m30", "inf", "1e5", "99999999999999999999"] {
+            assert_eq!(seconds(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ const FILES: &[(&str, &str)] = files! {
     "normalization"
     "node-affinity"
     "taints"
+    "ports"
     "pod-affinity"
     "spread"
     "images"

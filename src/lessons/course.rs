@@ -60,10 +60,19 @@ pub struct CourseStep {
 /// What has become of the open question.
 #[derive(Clone, Debug, Default)]
 struct Tries {
-    wrong: Vec<(String, Vec<String>)>,
+    wrong: Vec<Wrong>,
     n_hints: usize,
     /// Whether the answer is told, and whether the learner has found it.
     told: Option<bool>,
+}
+
+/// A wrong answer.
+#[derive(Clone, Debug)]
+struct Wrong {
+    typed: String,
+    against: Vec<String>,
+    /// So many hints were given before.
+    n_hints: usize,
 }
 
 /// A learner's way.
@@ -204,9 +213,10 @@ impl Course {
             }
             Some(false) => {
                 let against = feedback::against(&question.answer, &played.moment, &typed);
-                self.tries.wrong.retain(|(before, _)| *before != typed);
-                self.tries.wrong.push((typed.clone(), against));
-                Ok(CourseStep { notice: Some(format!("{typed} is not it")), ..CourseStep::default() })
+                let notice = Some(format!("{typed} is not it"));
+                self.tries.wrong.retain(|before| before.typed != typed);
+                self.tries.wrong.push(Wrong { typed, against, n_hints: self.tries.n_hints });
+                Ok(CourseStep { notice, ..CourseStep::default() })
             }
         }
     }
@@ -333,19 +343,26 @@ impl Course {
         blocks.push(Block::Question(self.question + 1, n, question.ask.clone()));
         for (letter, text) in ('a'..='i').zip(&question.choices) {
             let is_right = played.answer.is(text) == Some(true);
-            let was_tried = self.tries.wrong.iter().any(|(tried, _)| tried == text);
+            let was_tried = self.tries.wrong.iter().any(|wrong| wrong.typed == *text);
             let mark = if is_right && self.is_told() { Some(true) } else { was_tried.then_some(false) };
             blocks.push(Block::Choice(letter, text.clone(), mark));
         }
         if question.choices.is_empty() && !self.is_told() {
             blocks.push(Block::Kind(played.answer.kind().to_owned()));
         }
-        blocks.extend(question.hints.iter().take(self.tries.n_hints).map(|hint| Block::Hint(hint.clone())));
-        if let Some((typed, against)) = self.tries.wrong.last() {
-            blocks.push(Block::Wrong(typed.clone(), against.clone()));
+        let for_it =
+            self.tries.told.map(|is_found| (is_found, feedback::for_it(&question.answer, &played.moment)));
+        // What was told last stands last.
+        let mut hints = question.hints.iter().take(self.tries.n_hints).cloned().map(Block::Hint);
+        if let Some(wrong) = self.tries.wrong.last() {
+            blocks.extend(hints.by_ref().take(wrong.n_hints));
+            let is_told_again =
+                |line: &&String| for_it.as_ref().is_some_and(|(_, lines)| lines.contains(line));
+            let against = wrong.against.iter().filter(|line| !is_told_again(line)).cloned().collect();
+            blocks.push(Block::Wrong(wrong.typed.clone(), against));
         }
-        if let Some(is_found) = self.tries.told {
-            let lines = feedback::for_it(&question.answer, &played.moment);
+        blocks.extend(hints);
+        if let Some((is_found, lines)) = for_it {
             blocks.push(Block::Right(played.answer.to_string(), is_found, lines));
             if !question.because.is_empty() {
                 blocks.push(Block::Because(question.because.clone()));

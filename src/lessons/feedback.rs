@@ -1,6 +1,7 @@
 //! Why an answer is right or wrong, made of the evidence of the attempt that the question is about.
 
 use crate::explain::{self, CellPoint, ToWin};
+use crate::framework::runtime::PluginVerdict;
 use crate::scheduler::trace::{CycleTrace, NodeVerdict};
 
 use super::answer::folded;
@@ -51,6 +52,13 @@ pub fn for_it(expression: &Expression, moment: &Moment) -> Vec<String> {
         "plugin" | "code" => {
             call.argument("NODE").and_then(|node| refusal(trace, node)).into_iter().collect()
         }
+        "permit" => trace
+            .permit
+            .iter()
+            .flatten()
+            .filter(|verdict| !verdict.status.is_success())
+            .map(verdict_line)
+            .collect(),
         "plugins" | "feasible" | "rejected" | "evaluated" | "message" => refusals(trace),
         "raw" | "score" | "weighted" => match (call.argument("PLUGIN"), call.argument("NODE")) {
             (Some(plugin), Some(node)) => {
@@ -65,6 +73,11 @@ pub fn for_it(expression: &Expression, moment: &Moment) -> Vec<String> {
         "victims" | "candidates" | "nominated" => preemption(trace),
         _ => Vec::new(),
     }
+}
+
+fn verdict_line(verdict: &PluginVerdict) -> String {
+    let (code, reasons) = (verdict.status.code().as_str(), verdict.status.reasons().join(", "));
+    format!("{}: {code}: {reasons}", verdict.plugin)
 }
 
 fn attempt<'a>(call: &Call, moment: &'a Moment) -> Option<&'a CycleTrace> {

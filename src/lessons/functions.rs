@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::api::{Kind, NamespacedName, Str};
 use crate::explain::{PodPlace, place_of};
+use crate::framework::runtime::PluginVerdict;
 use crate::framework::{NodeInfo, Status};
 use crate::scheduler::pod_log::Attempt;
 use crate::scheduler::trace::{CycleTrace, FilterTrace, NodeVerdict};
@@ -81,6 +82,10 @@ functions! {
         let in_steps = steps.into_iter().flatten().flatten();
         let in_steps = in_steps.filter(|verdict| verdict.status.is_rejected()).map(|verdict| verdict.plugin.to_owned());
         Ok(Answer::Names(in_filter.chain(in_steps).collect()))
+    };
+    "permit" ("POD") "what Permit said in the pod's last attempt: Success, Wait, or the code of a refusal; none if it did not come so far" => |moment, words| {
+        let said = last(moment, words)?.permit.as_ref().map(|verdicts| permit_code(verdicts));
+        Ok(Answer::name_or_none(said))
     };
     "gate" ("POD") "the plugin that keeps the pod out of activeQ, or none" => |moment, words| {
         let key = object_name(word(words, 0)?);
@@ -247,6 +252,13 @@ fn refusal<'a>(moment: &'a Moment, words: &[String]) -> Result<Option<&'a Status
         Some(NodeVerdict::Excluded) => Err(format!("PreFilter had left node {node} out")),
         Some(NodeVerdict::NotEvaluated) | None => Err(format!("node {node} was not looked at")),
     }
+}
+
+/// What Permit plugins come to: one that refuses decides, and one that waits before those that agree.
+fn permit_code(verdicts: &[PluginVerdict]) -> &'static str {
+    let find = |is_it: fn(&Status) -> bool| verdicts.iter().find(|verdict| is_it(&verdict.status));
+    let said = find(|status| !status.is_success() && !status.is_wait()).or_else(|| find(Status::is_wait));
+    said.map_or("Success", |verdict| verdict.status.code().as_str())
 }
 
 fn points(moment: &Moment, words: &[String], take: fn(i64, i64, i64) -> i64) -> Evaluated {

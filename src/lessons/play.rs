@@ -4,16 +4,18 @@
 
 use std::sync::Arc;
 
-use crate::api::Time;
 use crate::api::manifest::load;
+use crate::api::{Duration, Time};
 use crate::config::{FeatureGates, ReadOptions, SchedulerConfig};
 use crate::driver::history::Machine as _;
+use crate::driver::runner::run_watched;
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Controllers;
 use crate::driver::sandbox::ops::{SimulatorOp, SimulatorSaid};
 use crate::driver::sandbox::simulator::Simulator;
 use crate::framework::runtime::{Registry, build_profiles};
 use crate::scheduler::SchedulerOptions;
+use crate::scheduler::pod_group_trace::PlacementTrace;
 use crate::scheduler::trace::CycleTrace;
 
 use super::answer::Answer;
@@ -89,6 +91,49 @@ fn sandbox(setup: &Setup, registry: &Registry) -> Result<Simulator, String> {
     Ok(if setup.controllers { simulator.with_controllers(Controllers::new(setup.seed)) } else { simulator })
 }
 
+/// Keeps the evidence of attempts: of the newest one, and of all members of a group that were tried together.
+fn note(attempts: &mut Vec<Arc<CycleTrace>>, simulator: &Simulator, op: &SimulatorOp) {
+    if !op.is_step() {
+        return;
+    }
+    let group = simulator.scheduler().group_trace();
+    let run = group.as_ref().and_then(|group| group.schedule_run());
+    let placements = run.iter().flat_map(|run| {
+        let is_it =
+            |placement: &&PlacementTrace| run.chosen.as_ref().is_none_or(|name| *name == placement.name);
+        run.placements.iter().filter(is_it)
+    });
+    let members =
+        placements.flat_map(|placement| &placement.members).filter_map(|member| member.trace.as_ref());
+    for trace in members {
+        if place(attempts, trace).is_err() {
+            keep(attempts, Arc::clone(trace));
+        }
+    }
+    if let Some(trace) = simulator.scheduler().newest_trace() {
+        keep(attempts, Arc::new(trace.clone()));
+    }
+}
+
+/// Where the evidence of this attempt is, or where it belongs. The members of a group have one number.
+fn place(attempts: &[Arc<CycleTrace>], trace: &CycleTrace) -> Result<usize, usize> {
+    let begin = attempts.partition_point(|known| known.number < trace.number);
+    let end = attempts.partition_point(|known| known.number <= trace.number);
+    let pod = trace.pod_key();
+    (begin..end).find(|at| attempts.get(*at).is_some_and(|known| known.pod_key() == pod)).ok_or(end)
+}
+
+fn keep(attempts: &mut Vec<Arc<CycleTrace>>, trace: Arc<CycleTrace>) {
+    match place(attempts, &trace) {
+        Ok(at) => attempts[at] = trace,
+        Err(at) => attempts.insert(at, trace),
+    }
+}
+
+fn endless() -> String {
+    format!("it does not come to an end within {OPS_MAX} operations: say how far with `until`")
+}
+
 struct Run {
     simulator: Simulator,
     ops: Vec<SimulatorOp>,
@@ -98,19 +143,10 @@ struct Run {
 impl Run {
     fn apply(&mut self, op: SimulatorOp) -> Result<SimulatorSaid, String> {
         if self.ops.len() >= OPS_MAX {
-            return Err(format!(
-                "it does not come to an end within {OPS_MAX} operations: say how far with `until`"
-            ));
+            return Err(endless());
         }
         let said = self.simulator.apply(&op, None).said;
-        if op.is_step()
-            && let Some(trace) = self.simulator.scheduler().view().cycle
-        {
-            match self.attempts.iter_mut().find(|known| known.number == trace.number) {
-                Some(known) => *known = trace,
-                None => self.attempts.push(trace),
-            }
-        }
+        note(&mut self.attempts, &self.simulator, &op);
         self.ops.push(op);
         Ok(said)
     }
@@ -190,41 +226,22 @@ impl Run {
 
     /// Until nothing moves: what is tried again and again without any change counts as rest, too.
     fn rest(&mut self) -> Result<(), String> {
-        let movement = |simulator: &Simulator| {
-            let counts = simulator.scheduler().counts();
-            (counts.bound, counts.preempted, simulator.api().objects().len())
-        };
-        let mut last = movement(&self.simulator);
-        let mut n_idle = 0;
-        loop {
-            let has_tried = self.attempt()?;
-            let now = movement(&self.simulator);
-            if now != last {
-                last = now;
-                n_idle = 0;
-            } else if has_tried {
-                n_idle += 1;
-            }
-            if n_idle > 2 * self.simulator.scheduler().n_pending() + 2 {
-                return Ok(());
-            }
-            if has_tried {
-                continue;
-            }
-            if self.simulator.is_at_rest() || self.simulator.next_timeout().is_none() {
-                return Ok(());
-            }
-            self.apply(SimulatorOp::NextTimeout)?;
-        }
+        let Self { simulator, ops, attempts } = self;
+        let has_ended = run_watched(simulator, Duration::ZERO, &mut |simulator, op| {
+            note(attempts, simulator, op);
+            ops.push(op.clone());
+            ops.len() < OPS_MAX
+        });
+        if has_ended { Ok(()) } else { Err(endless()) }
     }
 
     fn moment(&self) -> Moment {
         let view = self.simulator.scheduler().view();
         let mut attempts = self.attempts.clone();
         if let Some(trace) = &view.cycle
-            && let Some(known) = attempts.iter_mut().find(|known| known.number == trace.number)
+            && let Ok(at) = place(&attempts, trace)
         {
-            *known = Arc::clone(trace);
+            attempts[at] = Arc::clone(trace);
         }
         Moment {
             start: self.simulator.start(),

@@ -3,6 +3,7 @@
 //! Each deed is what a person could do in the console at that moment, so it is an operation of the sandbox and can be
 //! taken back like any other.
 
+use crate::api::time::parse_human_duration;
 use crate::api::{Duration, Kind, NamespacedName, Str};
 use crate::driver::session::Edit;
 
@@ -33,6 +34,9 @@ pub enum Until {
     Elapsed(Duration),
 }
 
+/// No lesson waits so long.
+const DURATION_MAX: Duration = Duration::from_secs(1_000_000_000);
+
 /// The words that can stand for how far the engine goes.
 pub const UNTIL: &str =
     "`rest`, `settled`, `now`, `attempt N`, `tried POD`, or a time after the start such as `10s`";
@@ -51,34 +55,8 @@ pub fn object_name(word: &str) -> NamespacedName {
 /// # Errors
 /// In one sentence, if it is none.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is not a time such as 10s, 1m30s or 500ms");
-    if let Some(seconds) = text.parse::<f64>().ok().filter(|seconds| (0.0..1e9).contains(seconds)) {
-        return Ok(Duration::from_secs_f64(seconds));
-    }
-    let mut rest = text;
-    let mut total = Duration::ZERO;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
-        let (number, behind) = rest.split_at(digits);
-        let unit_end = behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len());
-        let (unit, behind) = behind.split_at(unit_end);
-        let number: f64 = number.parse().map_err(|_| wrong())?;
-        let seconds = match unit {
-            "ms" => 0.001,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            "d" => 86_400.0,
-            _ => return Err(wrong()),
-        };
-        let seconds = number * seconds;
-        if !(0.0..1e9).contains(&seconds) {
-            return Err(wrong());
-        }
-        total = total.saturating_add(Duration::from_secs_f64(seconds));
-        rest = behind;
-    }
-    if text.is_empty() { Err(wrong()) } else { Ok(total) }
+    let duration = parse_human_duration(text).filter(|duration| *duration < DURATION_MAX);
+    duration.ok_or_else(|| format!("{text:?} is not a time such as 10s, 1m30s or 500ms"))
 }
 
 impl Until {

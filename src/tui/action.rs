@@ -253,6 +253,7 @@ actions! {
     Back "back" [Global] "Come out: clear the filter, give back the whole screen, stop what goes on until something happens, or leave the details";
     LessonAnswer "lesson-answer" [Global] "In a lesson: answer the question, or go on after the answer";
     LessonText "lesson-text" [Global] "In a lesson: read the whole text";
+    LessonMore "lesson-more" [Global] "In a lesson: show more of the text in its panel";
     LessonHint "lesson-hint" [Global] "In a lesson: get a hint";
     LessonReveal "lesson-reveal" [Global] "In a lesson: let the answer be told";
     LessonNext "lesson-next" [Global] "In a lesson: go to the next lesson";

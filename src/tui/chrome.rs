@@ -394,7 +394,8 @@ fn work_line(work: &WorkView, footer: &Footer<'_>, cx: &ChromeCx<'_>) -> String 
         None if work.done > 0 => format!("{} steps", work.done),
         None => cx.glyphs.ellipsis.to_owned(),
     };
-    let key = footer.keymap.keys_for(Action::Back, footer.contexts).into_iter().next();
+    let mut leaving = [Action::Back, Action::Close, Action::Cancel].into_iter();
+    let key = leaving.find_map(|action| footer.keymap.keys_for(action, footer.contexts).into_iter().next());
     let stop = key.map(|key| format!("  {key} stops it")).unwrap_or_default();
     format!("{}  {far}{stop}", text::clean(&work.what))
 }

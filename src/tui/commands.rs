@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use crate::api::time::parse_human_duration;
 use crate::api::{Kind, NamespacedName, Str};
 use crate::driver::session::{Advance, BackTo, Edit, SessionCommand, SessionView, Speed};
 use crate::explain::glossary;
@@ -658,29 +659,9 @@ fn advance(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
 
 /// Reads a duration such as `10s`, `1m30s`, `500ms`, `2h`; a bare number is seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is not a duration like 10s, 1m30s or 500ms");
-    if let Ok(seconds) = text.parse::<u32>() {
-        return Ok(Duration::from_secs(seconds.into()));
-    }
-    let mut rest = text;
-    let mut total = Duration::ZERO;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-        let number: u32 = rest[..digits].parse().map_err(|_| wrong())?;
-        rest = &rest[digits..];
-        let unit = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-        let length = match &rest[..unit] {
-            "ms" => Duration::from_millis(1),
-            "s" => Duration::from_secs(1),
-            "m" => Duration::from_secs(60),
-            "h" => Duration::from_secs(3600),
-            "d" => Duration::from_secs(86_400),
-            _ => return Err(wrong()),
-        };
-        total = total.saturating_add(length.saturating_mul(number));
-        rest = &rest[unit..];
-    }
-    if text.is_empty() { Err(wrong()) } else { Ok(total) }
+    let is_whole = !text.contains('.');
+    let duration = is_whole.then(|| parse_human_duration(text)).flatten();
+    duration.ok_or_else(|| format!("{text:?} is not a duration like 10s, 1m30s or 500ms"))
 }
 
 fn pod_name(text: &str) -> NamespacedName {

@@ -18,7 +18,7 @@ pub struct LessonLine {
     pub choice: Option<usize>,
     /// Whether that choice is the one that is about to be taken.
     pub is_chosen: bool,
-    /// Whether the question or what came of the answer begins here: what must be seen if there is no room for all.
+    /// Whether the question, a hint or what came of the answer begins here: what must be seen if there is no room for all.
     pub is_anchor: bool,
 }
 
@@ -105,7 +105,8 @@ impl Writer<'_> {
             }
             Block::Hint(hint) => {
                 self.gap();
-                self.paragraph((Role::Info, "Hint  "), hint, Role::Text);
+                let at = self.paragraph((Role::Info, "Hint  "), hint, Role::Text);
+                self.anchor(at);
             }
             Block::Wrong(typed, against) => {
                 self.gap();

@@ -177,6 +177,8 @@ pub struct Shell {
     look: Look,
     notice: Option<ShownNotice>,
     work: Option<WorkView>,
+    /// The number of the work that was called off last; 0 before.
+    called_off: u64,
     history: Vec<String>,
     /// How many of them were typed here.
     n_typed: usize,
@@ -212,6 +214,7 @@ impl Shell {
             look,
             notice: None,
             work: None,
+            called_off: 0,
             history: Vec::new(),
             n_typed: 0,
             drawn: Drawn::default(),
@@ -447,21 +450,34 @@ impl Shell {
 
     /// Gives an action to the top overlay, or to the focused pane, or does it.
     fn dispatch(&mut self, action: Action) -> Vec<Effect> {
+        if let Some(number) = self.called_off_by(action) {
+            self.called_off = number;
+            return vec![Effect::Session(SessionCommand::CallOff(number))];
+        }
         if let Some(outcome) = self.ask_overlay(|overlay, cx| overlay.handle(action, cx)) {
             return self.after_overlay(outcome);
         }
-        if let (Action::Back, Some(work)) = (action, &self.work) {
-            return vec![Effect::Session(SessionCommand::CallOff(work.number))];
-        }
         let outcome = self.ask_pane(self.focused(), |pane, cx| pane.handle(action, cx));
         self.after(outcome).unwrap_or_else(|| self.perform(action))
+    }
+
+    /// The work that an action calls off: who waits wants to get rid of that before what lies over the panes. An overlay
+    /// is closed by the next one, however long the work goes on.
+    fn called_off_by(&self, action: Action) -> Option<u64> {
+        let number = self.work.as_ref()?.number;
+        let is_meant = match action {
+            Action::Back => true,
+            Action::Close | Action::Cancel => self.called_off != number,
+            _ => false,
+        };
+        is_meant.then_some(number)
     }
 
     /// Gives the top overlay the first of these actions that it has a use for.
     fn dispatch_any(&mut self, actions: &[Action]) -> Vec<Effect> {
         for action in actions {
             match self.ask_overlay(|overlay, cx| overlay.handle(*action, cx)) {
-                Some(OverlayOutcome::Ignored) => {}
+                Some(OverlayOutcome::Ignored | OverlayOutcome::Through(_)) => {}
                 Some(outcome) => return self.after_overlay(outcome),
                 None => return Vec::new(),
             }
@@ -557,6 +573,10 @@ impl Shell {
                 return self.go_to(subject);
             }
             OverlayOutcome::Tell(command) => return vec![Effect::Session(command)],
+            OverlayOutcome::Through(action) => {
+                self.overlays.pop();
+                return self.dispatch(action);
+            }
             OverlayOutcome::Filter(filter) => self.set_filter(filter),
             OverlayOutcome::Pane(action) => {
                 let outcome = self.ask_pane(self.focused(), |pane, cx| pane.handle(action, cx));

@@ -250,17 +250,34 @@ fn the_servers_certificate_is_made_where_it_is_wanted_and_a_new_one_is_taken_ove
     assert!(ask(&cluster, &served, None, &[], Some(&second)).is_some());
 }
 
+/// A control plane that knows an authority of clients, one of whom is ann, and tells what was asked.
+struct Known {
+    folder: TempDir,
+    authority: Authority,
+    cluster: ControlPlane,
+    own: Identity,
+    /// Where a kubeconfig is to be.
+    kubeconfig: PathBuf,
+}
+
+impl Known {
+    fn start() -> Self {
+        let folder = TempDir::new().unwrap();
+        let authority = Authority::new(folder.path(), "clients");
+        let flags = format!("--client-ca-file={}", text(&authority.file));
+        let cluster = ControlPlane::start(Options { flags: &flags, has_audit: true, ..Options::default() });
+        let own = authority.client("own", "ann", "system:masters");
+        let kubeconfig = folder.path().join("kubeconfig");
+        Self { folder, authority, cluster, own, kubeconfig }
+    }
+}
+
 #[test]
 fn a_client_certificate_of_the_kubeconfig_is_read_again() {
     if is_skipped() {
         return;
     }
-    let folder = TempDir::new().unwrap();
-    let authority = Authority::new(folder.path(), "clients");
-    let flags = format!("--client-ca-file={}", text(&authority.file));
-    let cluster = ControlPlane::start(Options { flags: &flags, has_audit: true, ..Options::default() });
-    let own = authority.client("own", "ann", "system:masters");
-    let kubeconfig = folder.path().join("kubeconfig");
+    let Known { folder: _folder, authority, cluster, own, kubeconfig } = Known::start();
     let user = json!({"client-certificate": text(&own.cert), "client-key": text(&own.key)});
     std::fs::write(&kubeconfig, cluster.kubeconfig_text(&user)).unwrap();
     let flags = [
@@ -287,12 +304,7 @@ fn kubectls_flags_say_who_one_is() {
     if is_skipped() {
         return;
     }
-    let folder = TempDir::new().unwrap();
-    let authority = Authority::new(folder.path(), "clients");
-    let flags = format!("--client-ca-file={}", text(&authority.file));
-    let cluster = ControlPlane::start(Options { flags: &flags, has_audit: true, ..Options::default() });
-    let own = authority.client("own", "ann", "system:masters");
-    let kubeconfig = folder.path().join("kubeconfig");
+    let Known { folder: _folder, authority: _, cluster, own, kubeconfig } = Known::start();
     std::fs::write(&kubeconfig, cluster.kubeconfig_text(&json!({}))).unwrap();
     let (cert, key) = (text(&own.cert), text(&own.key));
     let flags = ["--client-certificate", &cert, "--client-key", &key];

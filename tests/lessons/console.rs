@@ -70,11 +70,15 @@ fn dark() -> Theme {
     Theme::dark(ColorDepth::TrueColor)
 }
 
+fn n_lessons() -> usize {
+    bundled::course().unwrap().len()
+}
+
 #[test]
 fn beside_the_panes_there_is_room_for_the_whole_lesson() {
     let mut console = Console::open("filter", dark());
     let screen = console.screen(120, 36);
-    assert!(screen.contains("lesson 4/21"), "{screen}");
+    assert!(screen.contains(&format!("lesson 4/{}", n_lessons())), "{screen}");
     assert!(screen.contains("On how many") && screen.contains("Q answer"), "{screen}");
     insta::assert_snapshot!("lesson_120", screen);
     assert!(!console.shell.has_overlay());
@@ -127,12 +131,12 @@ fn a_right_answer_brings_the_session_to_where_it_is_seen() {
 fn lessons_are_left_for_others_by_keys_and_commands() {
     let mut console = Console::open("queues", dark());
     console.keys("E n");
-    assert!(console.screen(120, 36).contains("lesson 2/21"));
+    assert!(console.screen(120, 36).contains(&format!("lesson 2/{}", n_lessons())));
     console.keys("E p E l");
-    assert!(console.screen(120, 36).contains("0 of 21 done"));
+    assert!(console.screen(120, 36).contains(&format!("0 of {} done", n_lessons())));
     console.keys("esc E z");
     let screen = console.screen(120, 36);
-    assert!(!screen.contains("lesson 1/21"), "{screen}");
+    assert!(!screen.contains("lesson 1/"), "{screen}");
 }
 
 #[test]
@@ -143,4 +147,55 @@ fn no_size_panics() {
             console.screen(width, height);
         }
     }
+}
+
+#[test]
+fn the_keys_of_the_lesson_and_of_the_console_work_while_its_text_is_open() {
+    let mut console = Console::open("filter", dark());
+    console.keys("E t");
+    assert!(console.screen(120, 36).contains("On how many"));
+    assert!(console.shell.has_overlay());
+    console.keys("Q 1 enter");
+    console.screen(120, 36);
+    console.keys("E t E l");
+    let n = n_lessons();
+    assert!(
+        console.screen(120, 36).contains(&format!("0 of {n} done")),
+        "the list is there instead of the text"
+    );
+    console.keys("esc E t n");
+    assert!(!console.shell.has_overlay(), "a step shows the panes");
+    assert_eq!(console.session.view().scheduler.counts.cycles, 1);
+}
+
+#[test]
+fn an_answer_leaves_the_panes_to_be_seen_and_the_rest_of_the_text_is_one_key_away() {
+    let mut console = Console::open("filter", dark());
+    console.screen(80, 24);
+    console.keys("Q 3 enter Q 1 enter");
+    let screen = console.screen(80, 24);
+    assert!(!console.shell.has_overlay(), "{screen}");
+    assert!(screen.contains("matrix") && screen.contains("P more"), "{screen}");
+    let mut seen = screen;
+    for _ in 0..8 {
+        console.keys("P");
+        seen.push_str(&console.screen(80, 24));
+        if seen.contains("P from the top") {
+            break;
+        }
+    }
+    assert!(seen.contains("Right: 1.") && seen.contains("P from the top"), "{seen}");
+}
+
+#[test]
+fn what_was_told_of_a_wrong_answer_is_not_told_again_with_the_right_one() {
+    let mut console = Console::open("filter", dark());
+    console.screen(200, 60);
+    console.keys("Q 3 enter Q 1 enter");
+    let screen = console.screen(200, 60);
+    assert!(screen.contains("Not 3.") && screen.contains("Right: 1."), "{screen}");
+    let panel: Vec<&str> = screen.lines().filter_map(|line| line.rsplit('│').nth(1)).collect();
+    let evidence =
+        panel.iter().filter(|line| line.contains("node(s) had") || line.contains("Insufficient")).count();
+    assert!(evidence <= 3, "{screen}");
 }

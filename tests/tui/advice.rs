@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-
 use schedscope::api::NamespacedName;
 use schedscope::driver::advice::{Advice, AdviceQuestion};
 use schedscope::driver::fix::FixQuestion;
 use schedscope::driver::session::{BackTo, SessionCommand, SessionView};
 use schedscope::driver::stepper::Stepper;
-use schedscope::tui::keymap::key;
-use schedscope::tui::shell::{Effect, Shell};
+use schedscope::tui::shell::Effect;
 use schedscope::tui::theme::{ColorDepth, Theme};
 
-use super::console::{session, shell};
+use super::console::{press, screen, session, shell, snapshot};
 use crate::support::world::{node, node_of, pod, sandbox};
 
 fn web() -> NamespacedName {
@@ -39,29 +35,6 @@ fn ask(stepper: &mut Stepper, question: AdviceQuestion) -> SessionView {
     view
 }
 
-fn screen(shell: &mut Shell, (width, height): (u16, u16)) -> String {
-    let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
-    shell.draw(&mut buf);
-    let rows = buf.content().chunks(usize::from(width));
-    rows.map(|row| {
-        let line: String = row.iter().map(|cell| cell.symbol()).collect();
-        line.trim_end().to_owned() + "\n"
-    })
-    .collect()
-}
-
-fn press(shell: &mut Shell, name: &str) -> Vec<Effect> {
-    shell.on_key(key::parse_chord(name).unwrap()[0])
-}
-
-macro_rules! snapshot {
-    ($name:expr, $text:expr) => {
-        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
-            insta::assert_snapshot!($name, $text);
-        });
-    };
-}
-
 #[test]
 fn fixes_are_listed_by_cost_and_one_can_be_done() {
     let mut stepper = stepper();
@@ -70,7 +43,7 @@ fn fixes_are_listed_by_cost_and_one_can_be_done() {
         let mut shell = shell(session(2), Theme::dark(ColorDepth::TrueColor), false);
         shell.on_view(Arc::new(view.clone()));
         assert!(shell.has_overlay());
-        snapshot!(format!("fixes_{name}"), screen(&mut shell, size));
+        snapshot(format!("fixes_{name}"), &screen(&mut shell, size));
         press(&mut shell, "j");
         assert_eq!(press(&mut shell, "enter"), [Effect::Session(SessionCommand::TryFix(1))]);
         assert!(!shell.has_overlay());
@@ -93,7 +66,7 @@ fn capacity_is_a_text() {
     let view = ask(&mut stepper, question);
     let mut shell = shell(session(2), Theme::dark(ColorDepth::TrueColor), false);
     shell.on_view(Arc::new(view));
-    snapshot!("capacity_120x36", screen(&mut shell, (120, 36)));
+    snapshot("capacity_120x36", &screen(&mut shell, (120, 36)));
 }
 
 #[test]

@@ -13,9 +13,9 @@ use schedscope::api::{NamespacedName, Time};
 use schedscope::driver::session::{RunState, SessionView, Speed};
 use schedscope::framework::NodeInfo;
 use schedscope::scheduler::view::{Counts, QueueRow, View};
-use schedscope::tui::keymap::key::Code;
+use schedscope::tui::keymap::key::{Code, parse_chord};
 use schedscope::tui::keymap::{Key, load};
-use schedscope::tui::shell::{Look, MouseDeed, Shell};
+use schedscope::tui::shell::{Effect, Look, MouseDeed, Shell};
 use schedscope::tui::theme::{ColorDepth, Theme};
 
 /// A row of a queue whose pod has that name.
@@ -79,6 +79,39 @@ pub fn session(n: usize) -> SessionView {
         comparison: None,
         failure: None,
     }
+}
+
+/// Presses keys one after the other, as a keymap file writes them.
+pub fn press(shell: &mut Shell, keys: &str) -> Vec<Effect> {
+    parse_chord(keys).unwrap().into_iter().flat_map(|key| shell.on_key(key)).collect()
+}
+
+/// Types a command line and sends it off.
+pub fn type_command(shell: &mut Shell, line: &str) -> Vec<Effect> {
+    press(shell, ":");
+    for c in line.chars() {
+        shell.on_key(Key::plain(Code::Char(c)));
+    }
+    press(shell, "enter")
+}
+
+/// What is on a screen of that size, without the blanks at the ends of lines.
+pub fn screen(shell: &mut Shell, (width, height): (u16, u16)) -> String {
+    let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
+    shell.draw(&mut buf);
+    let rows = buf.content().chunks(usize::from(width).max(1));
+    rows.map(|row| {
+        let line: String = row.iter().map(|cell| cell.symbol()).collect();
+        line.trim_end().to_owned() + "\n"
+    })
+    .collect()
+}
+
+/// Compares with the picture of that name.
+pub fn snapshot(name: impl AsRef<str>, screen: &str) {
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name.as_ref(), screen);
+    });
 }
 
 /// A console on that session.

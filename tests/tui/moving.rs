@@ -11,17 +11,13 @@ use schedscope::framework::NodeInfo;
 use schedscope::scheduler::trace::Phase;
 use schedscope::scheduler::view::View;
 use schedscope::tui::keymap::Key;
-use schedscope::tui::keymap::key::{Code, parse_chord};
+use schedscope::tui::keymap::key::Code;
 use schedscope::tui::panes::{PaneId, Subject};
 use schedscope::tui::shell::{Effect, MouseDeed, Shell};
 use schedscope::tui::theme::{ColorDepth, Theme};
 
-use super::console::{session, shell};
+use super::console::{press, session, shell};
 use super::fixture;
-
-fn press(shell: &mut Shell, keys: &str) -> Vec<Effect> {
-    parse_chord(keys).unwrap().into_iter().flat_map(|key| shell.on_key(key)).collect()
-}
 
 fn type_text(shell: &mut Shell, text: &str) {
     for c in text.chars() {

@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-
 use schedscope::api::{Duration, NamespacedName, Str};
 use schedscope::driver::branches::{BranchComparison, BranchView, Decided, Difference, PodEnd};
 use schedscope::driver::breakpoints::{BreakView, DebugCommand, DebugView, WatchView};
 use schedscope::driver::session::{SessionCommand, SessionView};
 use schedscope::recording::{NodePoints, Reason, Standing};
-use schedscope::tui::keymap::key;
 use schedscope::tui::shell::{Effect, Shell};
 use schedscope::tui::theme::{ColorDepth, Theme};
 
-use super::console::{session, shell};
+use super::console::{press, screen, session, shell, snapshot, type_command};
 
 pub fn view() -> SessionView {
     let breaks = vec![
@@ -109,40 +105,8 @@ pub fn comparison() -> BranchComparison {
     }
 }
 
-fn press(shell: &mut Shell, keys: &str) -> Vec<Effect> {
-    key::parse_chord(keys).unwrap().into_iter().flat_map(|key| shell.on_key(key)).collect()
-}
-
-fn type_command(shell: &mut Shell, line: &str) -> Vec<Effect> {
-    press(shell, ":");
-    for c in line.chars() {
-        shell
-            .on_key(key::parse_chord(&if c == ' ' { "space".to_owned() } else { c.to_string() }).unwrap()[0]);
-    }
-    press(shell, "enter")
-}
-
-fn screen(shell: &mut Shell, (width, height): (u16, u16)) -> String {
-    let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
-    shell.draw(&mut buf);
-    let rows = buf.content().chunks(usize::from(width));
-    rows.map(|row| {
-        let line: String = row.iter().map(|cell| cell.symbol()).collect();
-        line.trim_end().to_owned() + "\n"
-    })
-    .collect()
-}
-
 fn console() -> Shell {
     shell(view(), Theme::dark(ColorDepth::TrueColor), false)
-}
-
-macro_rules! snapshot {
-    ($name:expr, $text:expr) => {
-        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
-            insta::assert_snapshot!($name, $text);
-        });
-    };
 }
 
 #[test]
@@ -150,11 +114,11 @@ fn breakpoints_are_listed_with_their_hits() {
     for (name, size) in [("80x24", (80, 24)), ("120x36", (120, 36)), ("200x60", (200, 60))] {
         let mut shell = console();
         press(&mut shell, "ctrl-b");
-        snapshot!(format!("breaks_{name}"), screen(&mut shell, size));
+        snapshot(format!("breaks_{name}"), &screen(&mut shell, size));
     }
     let mut shell = shell(session(2), Theme::mono(), true);
     press(&mut shell, "ctrl-b");
-    snapshot!("breaks_none_ascii", screen(&mut shell, (80, 24)));
+    snapshot("breaks_none_ascii", &screen(&mut shell, (80, 24)));
 }
 
 #[test]
@@ -162,7 +126,7 @@ fn branches_are_a_tree() {
     for (name, size) in [("80x24", (80, 24)), ("120x36", (120, 36))] {
         let mut shell = console();
         type_command(&mut shell, "branches");
-        snapshot!(format!("branches_{name}"), screen(&mut shell, size));
+        snapshot(format!("branches_{name}"), &screen(&mut shell, size));
     }
     let mut shell = console();
     type_command(&mut shell, "branches");
@@ -180,9 +144,9 @@ fn two_branches_are_compared_pod_by_pod() {
         let mut shell = console();
         let compared = SessionView { comparison: Some((1, Arc::new(comparison()))), ..view() };
         shell.on_view(Arc::new(compared));
-        snapshot!(format!("compare_{name}"), screen(&mut shell, size));
+        snapshot(format!("compare_{name}"), &screen(&mut shell, size));
         press(&mut shell, "j");
-        snapshot!(format!("compare_second_{name}"), screen(&mut shell, size));
+        snapshot(format!("compare_second_{name}"), &screen(&mut shell, size));
         press(&mut shell, "q");
         assert!(!shell.has_overlay());
     }

@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-
 use schedscope::api::{Duration, NamespacedName, Str};
 use schedscope::driver::outlook::budgets::Budget;
 use schedscope::driver::outlook::measures::{Measures, ResourceMeasure, Waits};
 use schedscope::driver::outlook::task::{Answer, WhatIfView};
 use schedscope::driver::outlook::what_if::{PodChange, PodLost, Totals, WhatIf};
 use schedscope::driver::session::{Edit, Known, SessionCommand, SessionView};
-use schedscope::tui::keymap::key;
 use schedscope::tui::shell::{Effect, Shell};
 use schedscope::tui::theme::{ColorDepth, Theme};
 
-use super::console::{session, shell};
+use super::console::{press, screen, session, shell, snapshot};
 
 fn totals(placed: usize, pending: usize, mean: u64) -> Totals {
     let resource = |resource: &str, mean: u64| ResourceMeasure {
@@ -89,21 +85,6 @@ fn view(answer: Answer) -> SessionView {
     SessionView { known, ..session(2) }
 }
 
-fn press(shell: &mut Shell, keys: &str) -> Vec<Effect> {
-    key::parse_chord(keys).unwrap().into_iter().flat_map(|key| shell.on_key(key)).collect()
-}
-
-fn screen(shell: &mut Shell, (width, height): (u16, u16)) -> String {
-    let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
-    shell.draw(&mut buf);
-    let rows = buf.content().chunks(usize::from(width).max(1));
-    rows.map(|row| {
-        let line: String = row.iter().map(|cell| cell.symbol()).collect();
-        line.trim_end().to_owned() + "\n"
-    })
-    .collect()
-}
-
 fn asked(answer: Answer) -> Shell {
     let mut shell = shell(session(2), Theme::dark(ColorDepth::TrueColor), false);
     shell.on_view(Arc::new(view(answer)));
@@ -114,9 +95,7 @@ fn asked(answer: Answer) -> Shell {
 fn what_would_be_stands_beside_what_is() {
     for (name, size) in [("80x24", (80, 24)), ("120x36", (120, 36)), ("200x60", (200, 60))] {
         let mut shell = asked(Answer::Known(Arc::new(answer())));
-        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
-            insta::assert_snapshot!(format!("what_if_{name}"), screen(&mut shell, size));
-        });
+        snapshot(format!("what_if_{name}"), &screen(&mut shell, size));
     }
 }
 

@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-
 use schedscope::api::workloads::WorkloadKind;
 use schedscope::api::{NamespacedName, Time};
 use schedscope::driver::sandbox::controllers::Deed;
 use schedscope::driver::sandbox::world::{GroupRow, Part, WorkloadRow, WorldOrder, WorldView};
 use schedscope::driver::session::{Edit, Known, SessionCommand, SessionView};
-use schedscope::tui::keymap::key;
 use schedscope::tui::shell::{Effect, Shell};
 use schedscope::tui::theme::{ColorDepth, Theme};
 
-use super::console::{session, shell};
+use super::console::{press, screen, session, shell, snapshot, type_command};
 
 fn row(
     kind: WorkloadKind,
@@ -72,38 +68,12 @@ fn console() -> Shell {
     shell(view(), Theme::dark(ColorDepth::TrueColor), false)
 }
 
-fn press(shell: &mut Shell, name: &str) -> Vec<Effect> {
-    shell.on_key(key::parse_chord(name).unwrap()[0])
-}
-
-fn type_command(shell: &mut Shell, line: &str) -> Vec<Effect> {
-    press(shell, ":");
-    for c in line.chars() {
-        let name = if c == ' ' { "space".to_owned() } else { c.to_string() };
-        press(shell, &name);
-    }
-    press(shell, "enter")
-}
-
-fn screen(shell: &mut Shell, (width, height): (u16, u16)) -> String {
-    let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
-    shell.draw(&mut buf);
-    let rows = buf.content().chunks(usize::from(width));
-    rows.map(|row| {
-        let line: String = row.iter().map(|cell| cell.symbol()).collect();
-        line.trim_end().to_owned() + "\n"
-    })
-    .collect()
-}
-
 #[test]
 fn workloads_are_listed_with_what_belongs_to_them() {
     for (name, size) in [("80x24", (80, 24)), ("120x36", (120, 36))] {
         let mut shell = console();
         assert!(type_command(&mut shell, "workloads").is_empty());
-        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
-            insta::assert_snapshot!(format!("workloads_{name}"), screen(&mut shell, size));
-        });
+        snapshot(format!("workloads_{name}"), &screen(&mut shell, size));
     }
 }
 

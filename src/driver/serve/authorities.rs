@@ -208,7 +208,7 @@ impl Authorities {
         let mut rechecks = tokio::time::interval(RECHECK);
         rechecks.reset();
         let mut found: Option<ConfigMap> = None;
-        let mut told = String::new();
+        let mut told: Vec<String> = Vec::new();
         loop {
             let event = tokio::select! {
                 event = events.next() => match event {
@@ -231,30 +231,31 @@ impl Authorities {
                 Ok(Event::InitDone) => {}
                 Err(error) => {
                     let error = words(&error);
-                    if error != told {
+                    if told != [error.as_str()] {
                         tracing::warn!(
                             err = error,
                             "Unable to get configmap/{CONFIG_MAP} in kube-system. Usually fixed by 'kubectl create \
                              rolebinding -n kube-system ROLEBINDING_NAME --role=extension-apiserver-authentication-\
                              reader --serviceaccount=YOUR_NS:YOUR_SA'"
                         );
-                        told = error;
+                        told = vec![error];
                     }
                     continue;
                 }
             }
             let data = found.as_ref().and_then(|map| map.data.as_ref());
+            let mut errors = Vec::new();
             for result in self.take_config_map(data, &bundles, &headers) {
                 match result {
                     Ok(false) => {}
                     Ok(true) => tracing::info!(v = 2, "Loaded new authorities of {CONFIG_MAP}"),
-                    Err(error) if error == told => {}
-                    Err(error) => {
-                        tracing::warn!(err = error, "Some client certificates are not accepted");
-                        told = error;
-                    }
+                    Err(error) => errors.push(error),
                 }
             }
+            for error in errors.iter().filter(|error| !told.contains(error)) {
+                tracing::warn!(err = error, "Some client certificates are not accepted");
+            }
+            told = errors;
         }
     }
 

@@ -34,16 +34,18 @@ pub async fn follow(
     queue: WorkQueue,
     mut read: impl FnMut() -> Result<bool, String>,
 ) {
-    let mut known = mark(&files);
-    let mut read_at = Instant::now();
+    // What was read before this began may be old by now.
+    let (mut known, mut read_at) = (None, None::<Instant>);
     let mut told = String::new();
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        if read_at.is_some() {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
         let now = mark(&files);
-        if now == known && read_at.elapsed() < READ_EVERY {
+        if now == known && read_at.is_some_and(|at| at.elapsed() < READ_EVERY) {
             continue;
         }
-        read_at = Instant::now();
+        read_at = Some(Instant::now());
         match queue.run(&mut read) {
             Ok(is_new) => {
                 known = now;

@@ -11,6 +11,8 @@ pub enum LessonDeed {
     Answer(String),
     /// Shows the whole text.
     Text,
+    /// Shows more of the text in the panel.
+    More,
     /// Gives a hint.
     Hint,
     /// Tells the answer.

@@ -10,10 +10,12 @@ use crate::tui::theme::Role;
 use crate::tui::widgets::line_editor::LineEditor;
 use crate::tui::widgets::text;
 
-use super::{Overlay, OverlayCx, OverlayOutcome, boxed, put_hints};
+use super::{Overlay, OverlayCx, OverlayOutcome, boxed, moved, put_hints};
 
 const WIDTH: u16 = 84;
 const READING: &[Context] = &[Context::Overlay, Context::List];
+/// What a text does not use itself goes to the console below it.
+const OVER_THE_PANES: &[Context] = &[Context::Overlay, Context::List, Context::Stepper, Context::Global];
 const TYPING: &[Context] = &[Context::TextInput];
 
 /// Makes the lines of a lesson for a width.
@@ -38,22 +40,18 @@ impl Card {
 
 impl Overlay for Card {
     fn contexts(&self) -> &'static [Context] {
-        READING
+        OVER_THE_PANES
     }
 
     fn handle(&mut self, action: Action, _cx: &OverlayCx<'_>) -> OverlayOutcome {
         let last = self.n_lines.saturating_sub(self.height);
-        self.offset = match action {
-            Action::Close | Action::Accept => return OverlayOutcome::Close,
-            Action::SelectNext => self.offset + 1,
-            Action::SelectPrevious => self.offset.saturating_sub(1),
-            Action::PageDown => self.offset + self.height,
-            Action::PageUp => self.offset.saturating_sub(self.height),
-            Action::SelectFirst => 0,
-            Action::SelectLast => last,
-            _ => return OverlayOutcome::Ignored,
+        if matches!(action, Action::Close | Action::Accept) {
+            return OverlayOutcome::Close;
         }
-        .min(last);
+        let Some(offset) = moved(action, self.offset, self.height, last) else {
+            return OverlayOutcome::Through(action);
+        };
+        self.offset = offset;
         self.is_at_end = false;
         OverlayOutcome::Changed
     }
@@ -185,19 +183,17 @@ impl Overlay for LessonList {
 
     fn handle(&mut self, action: Action, _cx: &OverlayCx<'_>) -> OverlayOutcome {
         let last = self.lessons.len().saturating_sub(1);
-        self.at = match action {
-            Action::Close => return OverlayOutcome::Close,
-            Action::Accept => return OverlayOutcome::Command(format!("lesson {}", self.at + 1)),
-            Action::SelectNext => self.at + 1,
-            Action::SelectPrevious => self.at.saturating_sub(1),
-            Action::PageDown => self.at + self.height,
-            Action::PageUp => self.at.saturating_sub(self.height),
-            Action::SelectFirst => 0,
-            Action::SelectLast => last,
-            _ => return OverlayOutcome::Ignored,
+        match action {
+            Action::Close => OverlayOutcome::Close,
+            Action::Accept => OverlayOutcome::Command(format!("lesson {}", self.at + 1)),
+            action => match moved(action, self.at, self.height, last) {
+                Some(at) => {
+                    self.at = at;
+                    OverlayOutcome::Changed
+                }
+                None => OverlayOutcome::Ignored,
+            },
         }
-        .min(last);
-        OverlayOutcome::Changed
     }
 
     fn render(&mut self, screen: Rect, buf: &mut Buffer, cx: &OverlayCx<'_>) {

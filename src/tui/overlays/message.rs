@@ -8,7 +8,7 @@ use crate::tui::action::{Action, Context};
 use crate::tui::theme::Role;
 use crate::tui::widgets::text;
 
-use super::{Overlay, OverlayCx, OverlayOutcome, boxed, put_wrapped};
+use super::{Overlay, OverlayCx, OverlayOutcome, boxed, moved, put_wrapped};
 
 const WIDTH: u16 = 90;
 
@@ -35,17 +35,13 @@ impl Overlay for Message {
 
     fn handle(&mut self, action: Action, _cx: &OverlayCx<'_>) -> OverlayOutcome {
         let last = self.n_lines.saturating_sub(self.height);
-        self.offset = match action {
-            Action::Close | Action::Accept => return OverlayOutcome::Close,
-            Action::SelectNext => self.offset + 1,
-            Action::SelectPrevious => self.offset.saturating_sub(1),
-            Action::PageDown => self.offset + self.height,
-            Action::PageUp => self.offset.saturating_sub(self.height),
-            Action::SelectFirst => 0,
-            Action::SelectLast => last,
-            _ => return OverlayOutcome::Ignored,
+        if matches!(action, Action::Close | Action::Accept) {
+            return OverlayOutcome::Close;
         }
-        .min(last);
+        let Some(offset) = moved(action, self.offset, self.height, last) else {
+            return OverlayOutcome::Ignored;
+        };
+        self.offset = offset;
         OverlayOutcome::Changed
     }
 

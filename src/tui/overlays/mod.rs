@@ -82,6 +82,8 @@ pub enum OverlayOutcome {
     Filter(Option<String>),
     /// The focused pane gets an action; the overlay stays.
     Pane(Action),
+    /// It is done, and the action is done as if it had not been there.
+    Through(Action),
 }
 
 /// Something over the panes.
@@ -128,6 +130,21 @@ fn boxed(
     clear(area, buf, cx);
     let title = title.clone().style(cx.theme.style(Role::TitleFocused));
     frame::frame(area, buf, &title, cx.theme.style(Role::OverlayBorder), cx.glyphs)
+}
+
+/// Where a list or a text stands after an action: `at` before, `page` lines at once, `last` at most. Absent if the action
+/// does not move it.
+fn moved(action: Action, at: usize, page: usize, last: usize) -> Option<usize> {
+    let to = match action {
+        Action::SelectNext => at + 1,
+        Action::SelectPrevious => at.saturating_sub(1),
+        Action::PageDown => at + page,
+        Action::PageUp => at.saturating_sub(page),
+        Action::SelectFirst => 0,
+        Action::SelectLast => last,
+        _ => return None,
+    };
+    Some(to.min(last))
 }
 
 fn clear(area: Rect, buf: &mut Buffer, cx: &OverlayCx<'_>) {

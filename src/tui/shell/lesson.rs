@@ -32,17 +32,42 @@ const PANES_HEIGHT: u16 = 13;
 pub(super) struct OpenCourse {
     course: Course,
     is_hidden: bool,
-    /// Whether all that there is to read had room in the panel when it was drawn last; absent before.
-    had_room: Option<bool>,
+    /// The text of the panel, as it was drawn last.
+    drawn: DrawnText,
     /// Whether there is something new that a person has to read before the panes.
     is_news: bool,
+}
+
+/// Which part of a text is seen.
+#[derive(Clone, Copy, Debug, Default)]
+struct DrawnText {
+    /// The first line, where a person has chosen it; else what is new is seen.
+    chosen: Option<usize>,
+    first: usize,
+    height: usize,
+    n_lines: usize,
+}
+
+impl DrawnText {
+    const fn has_room(self) -> bool {
+        self.n_lines <= self.height
+    }
+
+    /// Where what is not seen goes on; behind the end it begins again. A line stays for the eye.
+    fn next(self) -> usize {
+        if self.first + self.height >= self.n_lines {
+            return 0;
+        }
+        (self.first + self.height.saturating_sub(1).max(1)).min(self.n_lines.saturating_sub(self.height))
+    }
 }
 
 impl Shell {
     /// Takes a course; the session must stand where its lesson begins.
     pub fn take_course(&mut self, course: Course) {
         let step = course.step();
-        self.course = Some(OpenCourse { course, is_hidden: false, had_room: None, is_news: true });
+        self.course =
+            Some(OpenCourse { course, is_hidden: false, drawn: DrawnText::default(), is_news: true });
         self.look_at(&step);
     }
 
@@ -73,27 +98,35 @@ impl Shell {
         usize::from(screen.width.saturating_sub(4))
     }
 
-    /// Draws the panel. What has no room there is shown over the panes, once.
+    /// Draws the panel. Where there is none, what is new is shown over the panes, once; so is a situation that has no
+    /// room in it.
     pub(super) fn draw_lesson(&mut self, area: Rect, buf: &mut Buffer) {
         let Some(open) = &self.course else { return };
         let blocks = open.course.blocks();
         let (theme, glyphs) = (&self.look.theme, &self.look.glyphs);
-        let mut had_room = false;
+        let mut drawn =
+            DrawnText { chosen: open.drawn.chosen.filter(|_| !open.is_news), ..DrawnText::default() };
         if !area.is_empty() {
             let inner =
                 frame::frame(area, buf, &self.panel_title(&blocks), theme.style(Role::Border), glyphs);
             let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
             let body = Rect { height: inner.height.saturating_sub(1), ..inner };
             let lines = lesson::lines(&blocks, Part::Body, usize::from(body.width), glyphs);
-            let height = usize::from(body.height);
-            had_room = lines.len() <= height;
-            lesson::put_lines(body, buf, &lines, lesson::offset(&lines, height), theme, glyphs);
+            (drawn.height, drawn.n_lines) = (usize::from(body.height), lines.len());
+            let last = drawn.n_lines.saturating_sub(drawn.height);
+            drawn.first = drawn.chosen.unwrap_or_else(|| lesson::offset(&lines, drawn.height)).min(last);
+            lesson::put_lines(body, buf, &lines, drawn.first, theme, glyphs);
             let keys = Rect { y: inner.bottom().saturating_sub(1), height: 1, ..inner };
-            self.draw_lesson_keys(keys, had_room, buf);
+            self.draw_lesson_keys(keys, drawn, buf);
         }
+        let is_situation = blocks.iter().any(|block| matches!(block, Block::Text(_)))
+            && !blocks
+                .iter()
+                .any(|block| matches!(block, Block::Hint(_) | Block::Wrong(..) | Block::Right(..)));
+        let needs_card = area.is_empty() || (is_situation && !drawn.has_room());
         if let Some(open) = &mut self.course {
-            open.had_room = Some(had_room);
-            if std::mem::take(&mut open.is_news) && !had_room && self.overlays.is_empty() {
+            open.drawn = drawn;
+            if std::mem::take(&mut open.is_news) && needs_card && self.overlays.is_empty() {
                 self.open_card(self.course.as_ref().is_some_and(|open| open.course.is_told()));
             }
         }
@@ -106,7 +139,7 @@ impl Shell {
         Line::from(vec![lead, text::span(title, theme.style(Role::Title))])
     }
 
-    fn draw_lesson_keys(&self, area: Rect, had_room: bool, buf: &mut Buffer) {
+    fn draw_lesson_keys(&self, area: Rect, drawn: DrawnText, buf: &mut Buffer) {
         let Some(open) = &self.course else { return };
         let has_more = open.course.has_next() || !open.course.is_done();
         let label = match (open.course.is_told(), has_more) {
@@ -116,8 +149,8 @@ impl Shell {
         };
         let mut hints = Vec::new();
         hints.extend(label.map(|label| (Action::LessonAnswer, label)));
-        if !had_room {
-            hints.push((Action::LessonText, "read"));
+        if !drawn.has_room() {
+            hints.push((Action::LessonMore, if drawn.next() == 0 { "from the top" } else { "more" }));
         }
         if !open.course.is_told() {
             hints.push((Action::LessonHint, "hint"));
@@ -172,6 +205,7 @@ impl Shell {
         let deed = match action {
             Action::LessonAnswer => LessonDeed::AnswerOrGoOn,
             Action::LessonText => LessonDeed::Text,
+            Action::LessonMore => LessonDeed::More,
             Action::LessonHint => LessonDeed::Hint,
             Action::LessonReveal => LessonDeed::Reveal,
             Action::LessonNext => LessonDeed::Next,
@@ -200,6 +234,12 @@ impl Shell {
             }
             LessonDeed::Text => {
                 self.open_card(false);
+                return Vec::new();
+            }
+            LessonDeed::More => {
+                if !open.drawn.has_room() {
+                    open.drawn.chosen = Some(open.drawn.next());
+                }
                 return Vec::new();
             }
             LessonDeed::List => {

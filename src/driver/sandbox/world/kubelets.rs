@@ -15,9 +15,10 @@ use serde_json::json;
 use super::alarms::Alarm;
 use super::images::Images;
 use super::pods::{annotation, is_ready, set_condition};
-use super::settings::{Part, parse_duration};
+use super::settings::Part;
 use super::{Item, Wx};
 use crate::api::objects::{Container, Pod};
+use crate::api::time::parse_human_duration;
 use crate::api::{Duration, Kind, NamespacedName, Str, Time, Uid};
 use crate::driver::sandbox::api::grace_period;
 use crate::driver::sandbox::controllers::Said;
@@ -387,14 +388,14 @@ impl PodRun {
 
 /// A length of time in an annotation; one that cannot be read counts as absent.
 fn duration(pod: &Pod, name: &str) -> Option<Duration> {
-    annotation(pod, name).and_then(parse_duration)
+    annotation(pod, name).and_then(parse_human_duration)
 }
 
 /// How long the pod runs; absent for ever. `30s`, or a range such as `10s-2m` of which any length is equally likely.
 fn run_time(wx: &mut Wx<'_>, pod: &Pod) -> Option<Duration> {
     if let Some(text) = annotation(pod, "run-time") {
         let (from, to) = text.split_once('-').unwrap_or((text, text));
-        let (from, to) = (parse_duration(from.trim())?, parse_duration(to.trim())?);
+        let (from, to) = (parse_human_duration(from.trim())?, parse_human_duration(to.trim())?);
         return Some(from + wx.up_to(to.saturating_sub(from)));
     }
     let is_of_job = pod.metadata.controller().is_some_and(|owner| owner.kind == "Job");

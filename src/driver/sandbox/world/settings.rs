@@ -115,33 +115,6 @@ impl WorldSettings {
     }
 }
 
-/// A length of time as it is written in annotations: `90`, `1m30s`, `500ms`, `2h`.
-pub fn parse_duration(text: &str) -> Option<Duration> {
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let mut rest = text;
-    let mut total = Duration::ZERO;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, after) = rest.split_at_checked(end)?;
-        let number: f64 = number.parse().ok()?;
-        let unit_end = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
-        let (unit, next) = after.split_at_checked(unit_end)?;
-        let seconds = match unit {
-            "ms" => 0.001,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3_600.0,
-            "d" => 86_400.0,
-            _ => return None,
-        };
-        total = total.checked_add(Duration::try_from_secs_f64(number * seconds).ok()?)?;
-        rest = next;
-    }
-    (!text.is_empty()).then_some(total)
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
@@ -161,17 +134,5 @@ mod tests {
             WorldSettings::default().with_parts("kubelet").unwrap_err(),
             "\"kubelet\" is none of all, none, kubelets, nodes, workloads, budgets, autoscaler"
         );
-    }
-
-    #[test]
-    fn durations_are_written_as_in_go_or_in_seconds() {
-        let seconds = |text: &str| parse_duration(text).map(|duration| duration.as_secs_f64());
-        assert_eq!(seconds("90"), Some(90.0));
-        assert_eq!(seconds("1m30s"), Some(90.0));
-        assert_eq!(seconds("1.5h"), Some(5_400.0));
-        assert_eq!(seconds("500ms"), Some(0.5));
-        for wrong in ["", "s", "1x", "-1s", "1m30"] {
-            assert_eq!(seconds(wrong), None, "{wrong}");
-        }
     }
 }

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::api::time::parse_human_duration;
 use crate::api::{Duration, Time};
-use crate::driver::sandbox::world::settings::parse_duration;
 
 const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: &[&str] = &["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
@@ -54,7 +54,8 @@ impl Schedule {
                 "daily" | "midnight" => "0 0 * * *",
                 "hourly" => "0 * * * *",
                 _ => {
-                    let every = word.strip_prefix("every ").and_then(|text| parse_duration(text.trim()));
+                    let every =
+                        word.strip_prefix("every ").and_then(|text| parse_human_duration(text.trim()));
                     let every = every.ok_or_else(|| format!("unrecognized descriptor: {text:?}"))?;
                     // Shorter ones are one second, and parts of seconds are cut off.
                     return Ok(Self::Every(Duration::from_secs(every.as_secs().max(1))));
