@@ -44,7 +44,7 @@ pub use devices::{ClaimStory, DeviceStory, RequestStory, devices, is_about_devic
 pub use filter::requests;
 pub use gang::{Gang, GangMember, MemberPlace, gang, gang_headline};
 pub use group::{group_so_far, member_verdict, placement_verdict};
-pub use node::{NodeSummary, ResourceUse, node, resource_uses};
+pub use node::{NodeSummary, ResourceUse, main_uses, node, resource_uses};
 pub use node_refusals::{NodeRefusals, PluginNow, node_refusals, plugin_now};
 pub use objects::{Named, ObjectStory, kind_word, object_story};
 pub use packing::{Packing, Room, Usage, packing, stranded};

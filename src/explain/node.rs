@@ -21,6 +21,10 @@ pub struct ResourceUse {
 }
 
 impl ResourceUse {
+    const fn of((resource, requested, allocatable): (&'static str, i64, i64)) -> Self {
+        Self { resource: Cow::Borrowed(resource), requested, allocatable }
+    }
+
     /// What is left; below 0 if more is asked for than there is.
     pub const fn free(&self) -> i64 {
         self.allocatable.saturating_sub(self.requested)
@@ -35,32 +39,32 @@ impl ResourceUse {
 /// CPU, memory and pods, then what else the node has: ephemeral storage if some is asked for, and its extended
 /// resources by name.
 pub fn resource_uses(node: &NodeInfo) -> Vec<ResourceUse> {
+    main_uses(node).into_iter().chain(other_uses(node)).collect()
+}
+
+/// CPU, memory and pods: what every node has.
+pub fn main_uses(node: &NodeInfo) -> [ResourceUse; 3] {
     let (used, there) = (node.requested(), node.allocatable());
     let n_pods = i64::try_from(node.pods().len()).unwrap_or(i64::MAX);
-    let mut uses = vec![
+    [
         (resources::CPU, used.milli_cpu, there.milli_cpu),
         (resources::MEMORY, used.memory, there.memory),
         (resources::PODS, n_pods, there.allowed_pod_number),
-    ];
-    if used.ephemeral_storage > 0 {
-        uses.push((resources::EPHEMERAL_STORAGE, used.ephemeral_storage, there.ephemeral_storage));
-    }
-    let mut uses: Vec<ResourceUse> = uses
-        .into_iter()
-        .map(|(resource, requested, allocatable)| ResourceUse {
-            resource: Cow::Borrowed(resource),
-            requested,
-            allocatable,
-        })
-        .collect();
-    uses.extend(there.scalar_resources.iter().filter(|(_, amount)| **amount > 0).map(|(name, amount)| {
-        ResourceUse {
-            resource: Cow::Owned(name.to_string()),
-            requested: used.scalar_resources.get(name).copied().unwrap_or_default(),
-            allocatable: *amount,
-        }
-    }));
-    uses
+    ]
+    .map(ResourceUse::of)
+}
+
+/// What only some nodes have.
+pub(super) fn other_uses(node: &NodeInfo) -> impl Iterator<Item = ResourceUse> {
+    let (used, there) = (node.requested(), node.allocatable());
+    let storage = (resources::EPHEMERAL_STORAGE, used.ephemeral_storage, there.ephemeral_storage);
+    let storage = (used.ephemeral_storage > 0).then(|| ResourceUse::of(storage));
+    let extended = there.scalar_resources.iter().filter(|(_, amount)| **amount > 0);
+    storage.into_iter().chain(extended.map(|(name, amount)| ResourceUse {
+        resource: Cow::Owned(name.to_string()),
+        requested: used.scalar_resources.get(name).copied().unwrap_or_default(),
+        allocatable: *amount,
+    }))
 }
 
 /// What is to say about a node.

@@ -5,7 +5,8 @@ use crate::framework::{NodeInfo, Resource};
 use crate::scheduler::view::View;
 
 use super::amount::short;
-use super::{ResourceUse, resource_uses};
+use super::node::other_uses;
+use super::{ResourceUse, main_uses};
 
 /// From how many hundredths on a resource counts as used up.
 const USED_UP: i64 = 95;
@@ -64,21 +65,21 @@ fn fits(cpu: i64, memory: i64, free: (i64, i64, i64)) -> i64 {
 /// CPU and memory that are free on a node and of no use, since something else is used up there.
 pub fn stranded(node: &NodeInfo) -> (i64, i64) {
     let (cpu, memory, _) = free(node);
-    let uses = resource_uses(node);
-    let is_used_up = |name: &str| {
-        uses.iter()
-            .any(|used| used.resource == name && used.percent().is_some_and(|percent| percent >= USED_UP))
-    };
-    let [no_cpu, no_memory, no_places] = [resources::CPU, resources::MEMORY, resources::PODS].map(is_used_up);
+    let [no_cpu, no_memory, no_places] =
+        main_uses(node).map(|used| used.percent().is_some_and(|percent| percent >= USED_UP));
     (if no_memory || no_places { cpu } else { 0 }, if no_cpu || no_places { memory } else { 0 })
 }
 
 /// Sums the cluster up. `wanted` is the request of a pod whose room is told besides.
 pub fn packing(view: &View, wanted: Option<&Resource>) -> Packing {
+    let wanted = wanted.map(|wanted| (wanted.milli_cpu, wanted.memory)).filter(|wanted| *wanted != (0, 0));
+    let sizes = wanted.into_iter().chain(SIZES.into_iter().filter(|size| Some(*size) != wanted));
+    // For each size: how many fit, and on how many nodes.
+    let mut fitting: Vec<((i64, i64), i64, usize)> = sizes.map(|size| (size, 0, 0)).collect();
     let mut packing = Packing::default();
     let mut all_free = (0_i64, 0_i64, 0_i64);
     for node in &view.nodes {
-        for used in resource_uses(node) {
+        for used in main_uses(node).into_iter().chain(other_uses(node)) {
             match packing.usage.iter_mut().find(|sum| sum.resource == used.resource) {
                 Some(sum) => {
                     sum.requested = sum.requested.saturating_add(used.requested);
@@ -99,22 +100,19 @@ pub fn packing(view: &View, wanted: Option<&Resource>) -> Packing {
         let (cpu, memory) = stranded(node);
         packing.stranded.0 = packing.stranded.0.saturating_add(cpu);
         packing.stranded.1 = packing.stranded.1.saturating_add(memory);
+        for ((cpu, memory), n, n_nodes) in &mut fitting {
+            let fit = fits(*cpu, *memory, free);
+            *n = n.saturating_add(fit);
+            *n_nodes += usize::from(fit > 0);
+        }
     }
-    let wanted = wanted.map(|wanted| (wanted.milli_cpu, wanted.memory)).filter(|wanted| *wanted != (0, 0));
-    let sizes = wanted.into_iter().chain(SIZES.into_iter().filter(|size| Some(*size) != wanted));
-    packing.room = sizes
-        .map(|(cpu, memory)| {
-            let by_node = view.nodes.iter().map(|node| fits(cpu, memory, free(node)));
-            let (n, n_nodes) = by_node
-                .fold((0_i64, 0), |(n, nodes), fit| (n.saturating_add(fit), nodes + usize::from(fit > 0)));
-            Room {
-                size: format!("{} {}", short(resources::CPU, cpu), short(resources::MEMORY, memory)),
-                n,
-                n_nodes,
-                is_wanted: wanted == Some((cpu, memory)),
-                n_in_one: fits(cpu, memory, all_free),
-            }
-        })
-        .collect();
+    let room = fitting.into_iter().map(|((cpu, memory), n, n_nodes)| Room {
+        size: format!("{} {}", short(resources::CPU, cpu), short(resources::MEMORY, memory)),
+        n,
+        n_nodes,
+        is_wanted: wanted == Some((cpu, memory)),
+        n_in_one: fits(cpu, memory, all_free),
+    });
+    packing.room = room.collect();
     packing
 }

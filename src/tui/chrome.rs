@@ -395,7 +395,7 @@ fn work_line(work: &WorkView, footer: &Footer<'_>, cx: &ChromeCx<'_>) -> String 
         None => cx.glyphs.ellipsis.to_owned(),
     };
     let mut leaving = [Action::Back, Action::Close, Action::Cancel].into_iter();
-    let key = leaving.find_map(|action| footer.keymap.keys_for(action, footer.contexts).into_iter().next());
+    let key = leaving.find_map(|action| footer.keymap.key_for(action, footer.contexts));
     let stop = key.map(|key| format!("  {key} stops it")).unwrap_or_default();
     format!("{}  {far}{stop}", text::clean(&work.what))
 }
@@ -405,7 +405,7 @@ fn hints(keymap: &Keymap, contexts: &[Context], room: usize) -> Vec<(String, &'s
     let mut all: Vec<(usize, u8, String, &'static str)> = Vec::new();
     for (place, info) in Action::TABLE.iter().enumerate() {
         let Some(hint) = info.hint else { continue };
-        if let Some(key) = keymap.keys_for(info.action, contexts).into_iter().next() {
+        if let Some(key) = keymap.key_for(info.action, contexts) {
             all.push((place, hint.rank, key, hint.label));
         }
     }

@@ -65,9 +65,7 @@ impl Keymap {
 
     /// What can follow on `prefix`: the keys that are missing, and the binding.
     pub fn continuations(&self, contexts: &[Context], prefix: &[Key]) -> Vec<(String, &Binding)> {
-        contexts
-            .iter()
-            .flat_map(|context| self.bindings.iter().filter(move |binding| binding.context == *context))
+        self.within(contexts)
             .filter(|binding| binding.action.is_some() && binding.keys.len() > prefix.len())
             .filter(|binding| self.reaches(contexts, binding))
             .filter_map(|binding| {
@@ -79,20 +77,32 @@ impl Keymap {
     /// The keys for an action where `contexts` count, the first bound first; keys that a more special context uses
     /// for something else are left out.
     pub fn keys_for(&self, action: Action, contexts: &[Context]) -> Vec<String> {
-        self.active(contexts)
-            .into_iter()
-            .filter(|binding| binding.action == Some(action))
+        self.keys_of(action, contexts).collect()
+    }
+
+    /// The first of them.
+    pub fn key_for(&self, action: Action, contexts: &[Context]) -> Option<String> {
+        self.keys_of(action, contexts).next()
+    }
+
+    fn keys_of(&self, action: Action, contexts: &[Context]) -> impl Iterator<Item = String> {
+        // Each frame asks for the keys of many actions, and whether a key is reached takes a look at all bindings.
+        self.within(contexts)
+            .filter(move |binding| binding.action == Some(action))
+            .filter(move |binding| self.reaches(contexts, binding))
             .map(|binding| chord_to_string(&binding.keys))
-            .collect()
+    }
+
+    /// The bindings of these contexts, the most special context first.
+    fn within<'k>(&'k self, contexts: &[Context]) -> impl Iterator<Item = &'k Binding> {
+        contexts
+            .iter()
+            .flat_map(|context| self.bindings.iter().filter(move |binding| binding.context == *context))
     }
 
     /// The bindings that work where `contexts` count, the most special context first.
     pub fn active(&self, contexts: &[Context]) -> Vec<&Binding> {
-        contexts
-            .iter()
-            .flat_map(|context| self.bindings.iter().filter(move |binding| binding.context == *context))
-            .filter(|binding| self.reaches(contexts, binding))
-            .collect()
+        self.within(contexts).filter(|binding| self.reaches(contexts, binding)).collect()
     }
 
     /// Whether the binding's keys come to its action.

@@ -179,7 +179,7 @@ fn put_wrapped(
 
 /// The first key of an action in some contexts, for hints.
 fn key(action: Action, contexts: &[Context], cx: &OverlayCx<'_>) -> String {
-    cx.keymap.keys_for(action, contexts).into_iter().next().unwrap_or_default()
+    cx.keymap.key_for(action, contexts).unwrap_or_default()
 }
 
 /// Writes hints such as `enter accept  esc cancel` into the first line of an area.

@@ -1,5 +1,6 @@
 //! What a pane shows while a filter is set: rows that contain the text, no matter the case, with the place marked.
 
+use memchr::memchr2_iter;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
@@ -59,8 +60,13 @@ impl Find {
         }
         if text.is_ascii() {
             let (text, needle) = (text.as_bytes(), self.needle.as_bytes());
-            let start = text.windows(needle.len()).position(|part| part.eq_ignore_ascii_case(needle))?;
-            return Some((start, start + needle.len()));
+            let first = *needle.first()?;
+            let last_start = text.len().checked_sub(needle.len())?;
+            let is_here = |start: &usize| {
+                text.get(*start..start + needle.len()).is_some_and(|part| part.eq_ignore_ascii_case(needle))
+            };
+            let mut starts = memchr2_iter(first, first.to_ascii_uppercase(), text.get(..=last_start)?);
+            return starts.find(is_here).map(|start| (start, start + needle.len()));
         }
         // Lower case can have another length than the text itself, so each beginning is tried.
         text.char_indices().find_map(|(start, _)| {
@@ -92,30 +98,49 @@ pub enum Shown {
     Some(Vec<usize>),
 }
 
-impl Shown {
-    /// The rows of `rows` that `find` finds; `texts` gives what is looked through.
-    pub fn of<'r, R, T: IntoIterator<Item = &'r str>>(
-        find: &Find,
-        rows: &'r [R],
+/// What a filter looks through: the texts of all rows in one piece. Rows of pods lie far apart, and with very many of
+/// them each look at them all takes longer than a frame may.
+#[derive(Clone, Debug, Default)]
+pub struct Haystack {
+    text: String,
+    /// Where each row's texts end.
+    ends: Vec<usize>,
+}
+
+impl Haystack {
+    /// The texts of `rows`; `texts` gives those of one.
+    pub fn new<'r, R: 'r, T: IntoIterator<Item = &'r str>>(
+        rows: impl IntoIterator<Item = &'r R>,
         texts: impl Fn(&'r R) -> T,
     ) -> Self {
-        if !find.is_on() {
-            return Self::All(rows.len());
+        let mut haystack = Self::default();
+        for row in rows {
+            for text in texts(row) {
+                haystack.text.push_str(text);
+                // Nobody can look for it.
+                haystack.text.push('\n');
+            }
+            haystack.ends.push(haystack.text.len());
         }
-        let found = rows.iter().enumerate().filter(|(_, row)| find.matches(texts(row)));
-        Self::Some(found.map(|(index, _)| index).collect())
+        haystack
     }
 
-    /// The same, where it is known that all of them are among these.
-    pub fn within<'r, R, T: IntoIterator<Item = &'r str>>(
-        known: Option<&Self>,
-        find: &Find,
-        rows: &'r [R],
-        texts: impl Fn(&'r R) -> T,
-    ) -> Self {
-        let Some(Self::Some(known)) = known else { return Self::of(find, rows, texts) };
-        let is_found = |index: &usize| rows.get(*index).is_some_and(|row| find.matches(texts(row)));
-        Self::Some(known.iter().copied().filter(is_found).collect())
+    fn contains(&self, row: usize, find: &Find) -> bool {
+        let start = row.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
+        let end = self.ends.get(row).copied();
+        let text = start.zip(end).and_then(|(start, end)| self.text.get(start..end));
+        text.is_some_and(|text| find.matches([text]))
+    }
+}
+
+impl Shown {
+    /// The rows that `find` finds. `known` are rows found by less, if all that are to be found are among them.
+    pub fn of(find: &Find, haystack: &Haystack, known: Option<&Self>) -> Self {
+        let is_found = |row: &usize| haystack.contains(*row, find);
+        Self::Some(match known {
+            Some(Self::Some(known)) => known.iter().copied().filter(is_found).collect(),
+            _ => (0..haystack.ends.len()).filter(is_found).collect(),
+        })
     }
 
     /// How many.
@@ -164,22 +189,34 @@ mod tests {
         assert_eq!(find("i\u{307}x").find("aİx"), Some((1, 4)));
     }
 
+    fn shown(find: &Find, rows: &[&str], known: Option<&Shown>) -> Vec<usize> {
+        let shown = Shown::of(find, &Haystack::new(rows, |row| [*row]), known);
+        (0..shown.len()).filter_map(|index| shown.get(index)).collect()
+    }
+
     #[test]
     fn what_more_letters_find_is_looked_for_in_what_fewer_have_found() {
         let rows = ["a-1", "b-1", "a-2", "A-12"];
-        let fewer = Shown::of(&find("a"), &rows, |row| [*row]);
+        let fewer = Shown::of(&find("a"), &Haystack::new(&rows, |row| [*row]), None);
         assert!(find("A-1").extends(&find("a")) && !find("b").extends(&find("a")));
         assert!(!find("a").extends(&Find::default()));
-        let within = Shown::within(Some(&fewer), &find("a-1"), &rows, |row| [*row]);
-        let all = Shown::of(&find("a-1"), &rows, |row| [*row]);
-        assert_eq!(format!("{within:?}"), format!("{all:?}"));
+        assert_eq!(shown(&find("a-1"), &rows, Some(&fewer)), [0, 3]);
+        assert_eq!(shown(&find("a-1"), &rows, None), [0, 3]);
     }
 
     #[test]
     fn only_found_rows_are_shown() {
         let rows = ["a-1", "b-1", "a-2"];
-        let shown = Shown::of(&find("a-"), &rows, |row| [*row]);
-        assert_eq!((shown.len(), shown.get(1), shown.get(2)), (2, Some(2), None));
-        assert_eq!(Shown::of(&Find::default(), &rows, |row| [*row]).get(2), Some(2));
+        assert_eq!(shown(&find("a-"), &rows, None), [0, 2]);
+        assert_eq!(shown(&Find::default(), &rows, None), [0, 1, 2]);
+        let all = Shown::All(3);
+        assert_eq!((all.len(), all.get(2), all.get(3)), (3, Some(2), None));
+    }
+
+    #[test]
+    fn a_row_has_several_texts_and_nothing_is_found_across_two_of_them() {
+        let haystack = Haystack::new(&[["cart", "shop"], ["opcart", "sh"]], |texts| *texts);
+        assert!(matches!(Shown::of(&find("shop"), &haystack, None), Shown::Some(rows) if rows == [0]));
+        assert!(matches!(Shown::of(&find("tsh"), &haystack, None), Shown::Some(rows) if rows.is_empty()));
     }
 }

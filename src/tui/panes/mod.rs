@@ -310,8 +310,8 @@ pub struct Cx<'a> {
 impl Cx<'_> {
     /// The key that does an action that is not a pane's own; its name where it has none.
     pub fn key(&self, action: Action) -> String {
-        let keys = self.keymap.keys_for(action, &[Context::Stepper, Context::Global]);
-        keys.into_iter().next().unwrap_or_else(|| format!(":{action}"))
+        let key = self.keymap.key_for(action, &[Context::Stepper, Context::Global]);
+        key.unwrap_or_else(|| format!(":{action}"))
     }
 
     /// Whether the last step changed the pod, a moment ago.

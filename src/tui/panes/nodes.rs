@@ -83,6 +83,8 @@ struct NodeFact {
     uses: [(i64, i64); 3],
     /// In per cent.
     scarcity: i64,
+    /// What a filter looks through, a line each: its name, its zone and the keys of its taints.
+    texts: Box<str>,
 }
 
 impl NodeFacts {
@@ -126,6 +128,7 @@ impl NodeFacts {
                 (n_pods, there.allowed_pod_number),
             ],
             scarcity: scarcity(node),
+            texts: texts(node),
         }
     }
 }
@@ -220,7 +223,7 @@ impl Model {
     fn new(view: &View, facts: &NodeFacts, look: &Look) -> Self {
         let mut zones: Vec<Vec<usize>> = vec![Vec::new(); facts.zones.len()];
         for (index, fact) in facts.nodes.iter().enumerate() {
-            let is_shown = !look.find.is_on() || is_shown(&fact.node, &look.find);
+            let is_shown = look.find.matches([&*fact.texts]);
             if let Some(zone) = zones.get_mut(fact.zone).filter(|_| is_shown) {
                 zone.push(index);
             }
@@ -270,18 +273,13 @@ impl Model {
     }
 }
 
-/// Whether the filter lets a node through: by its name, its zone or a taint.
-fn is_shown(node: &NodeInfo, find: &Find) -> bool {
+/// What a filter looks through. It stands in one piece, since looking at 5,000 nodes takes a frame's time.
+fn texts(node: &NodeInfo) -> Box<str> {
     let zone = node.node().and_then(|node| node.metadata.labels.get(ZONE_LABEL));
     let taints = node.node().map_or(&[][..], |node| &node.spec.taints);
     let texts = [node.name().as_ref(), zone.map(AsRef::as_ref).unwrap_or_default()];
-    find.matches(texts.into_iter().chain(taints.iter().map(|taint| taint.key.as_ref())))
-}
-
-/// CPU, memory and pods of a node.
-fn main_uses(node: &NodeInfo) -> [ResourceUse; 3] {
-    let mut uses = explain::resource_uses(node).into_iter();
-    std::array::from_fn(|_| uses.next().unwrap_or_else(|| nothing(resources::PODS)))
+    let taints = taints.iter().map(|taint| taint.key.as_ref());
+    texts.into_iter().chain(taints).collect::<Vec<&str>>().join("\n").into_boxed_str()
 }
 
 fn nothing(resource: &'static str) -> ResourceUse {
@@ -312,15 +310,9 @@ impl Pane for NodesPane {
     fn title(&self, cx: &Cx<'_>) -> Line<'static> {
         let muted = cx.theme.style(Role::Muted);
         let nodes = &cx.view.scheduler.nodes;
-        let find = &self.look.find;
-        let known = self
-            .cache
-            .as_ref()
-            .filter(|(known, look, _)| Arc::ptr_eq(known, &cx.view.scheduler) && look.find == *find);
-        let n_shown = match known {
-            _ if !find.is_on() => nodes.len(),
-            Some((.., model)) => model.n_shown,
-            None => nodes.iter().filter(|node| is_shown(node, find)).count(),
+        let n_shown = match &self.cache {
+            Some((known, _, model)) if Arc::ptr_eq(known, &cx.view.scheduler) => model.n_shown,
+            _ => nodes.len(),
         };
         let count = if n_shown < nodes.len() {
             format!(" {n_shown} of {}", nodes.len())
@@ -602,7 +594,7 @@ impl NodeDrawer<'_> {
         let mut name = vec![Span::raw(indent)];
         name.extend(self.look.find.spans(&names::middle(&clean, room, self.cx.glyphs), name_style, self.cx));
         let mut cells = vec![Line::default(), spans(name)];
-        cells.extend(self.gauges(&main_uses(info)));
+        cells.extend(self.gauges(&explain::main_uses(info)));
         if self.shape.has_rest {
             cells.push(Line::default());
             cells.push(self.rest(info, is_cordoned));

@@ -12,7 +12,7 @@ use ratatui::layout::{Position, Rect, Size};
 use ratatui::text::{Line, Span};
 
 use self::row::{RowDrawer, columns};
-use super::find::{Find, Shown};
+use super::find::{Find, Haystack, Shown};
 use super::{Cx, Outcome, Pane, PaneId, Request, Subject};
 use crate::api::NamespacedName;
 use crate::api::objects::Pod;
@@ -72,6 +72,8 @@ struct Known {
     find: Find,
     has_pane: bool,
     shown: Arc<[Shown; N_SECTIONS]>,
+    /// What is looked through, once a filter was set.
+    haystacks: Option<Arc<[Haystack; N_SECTIONS]>>,
 }
 
 /// The heights of the sections. They change as little as they can when the data changes.
@@ -93,59 +95,54 @@ impl<'v> Rows<'v> {
         let view: &'v Arc<View> = &cx.view.scheduler;
         // What has a pane of its own on the screen is not said twice.
         let has_pane = cx.shown.contains(&PaneId::Waiting);
-        let is_current = |known: &&Known| {
-            Arc::ptr_eq(&known.view, view) && known.find == *find && known.has_pane == has_pane
-        };
-        if let Some(known) = known.borrow().as_ref().filter(is_current) {
-            return Self { view, shown: Arc::clone(&known.shown) };
-        }
-        let shown = match known.borrow().as_ref() {
-            // While somebody types, only rows that were found by less are looked at.
-            Some(known)
-                if Arc::ptr_eq(&known.view, view)
-                    && known.has_pane == has_pane
-                    && find.extends(&known.find) =>
-            {
-                Self::shown(view, has_pane, find, Some(&known.shown))
+        let before =
+            known.take().filter(|known| Arc::ptr_eq(&known.view, view) && known.has_pane == has_pane);
+        let made = match before {
+            Some(before) if before.find == *find => before,
+            before => {
+                let haystacks = before.as_ref().and_then(|before| before.haystacks.clone());
+                let haystacks =
+                    haystacks.or_else(|| find.is_on().then(|| Arc::new(Self::haystacks(view, has_pane))));
+                // While somebody types, only rows that were found by less are looked at.
+                let fewer = before.filter(|before| find.extends(&before.find)).map(|before| before.shown);
+                let shown = match &haystacks {
+                    Some(haystacks) if find.is_on() => std::array::from_fn(|section| {
+                        Shown::of(find, &haystacks[section], fewer.as_ref().map(|fewer| &fewer[section]))
+                    }),
+                    _ => {
+                        let n_in_flight = if has_pane { 0 } else { view.waiting.len() + view.binding.len() };
+                        let n_queued =
+                            [&view.active_q, &view.backoff_q, &view.unschedulable_pods].map(Vec::len);
+                        let [active, backoff, unschedulable] = n_queued;
+                        [active, backoff, unschedulable, n_in_flight].map(Shown::All)
+                    }
+                };
+                Known {
+                    view: Arc::clone(view),
+                    find: find.clone(),
+                    has_pane,
+                    shown: Arc::new(shown),
+                    haystacks,
+                }
             }
-            _ => Self::shown(view, has_pane, find, None),
         };
-        let shown = Arc::new(shown);
-        let made = Known { view: Arc::clone(view), find: find.clone(), has_pane, shown: Arc::clone(&shown) };
+        let shown = Arc::clone(&made.shown);
         known.replace(Some(made));
         Self { view, shown }
     }
 
-    fn shown(
-        view: &View,
-        has_pane: bool,
-        find: &Find,
-        within: Option<&[Shown; N_SECTIONS]>,
-    ) -> [Shown; N_SECTIONS] {
+    fn haystacks(view: &View, has_pane: bool) -> [Haystack; N_SECTIONS] {
         fn texts(row: &QueueRow) -> impl Iterator<Item = &str> {
             let plugins = row.unschedulable_plugins.iter().chain(&row.gated_by).map(AsRef::as_ref);
             pod_texts(&row.pod).into_iter().chain(plugins)
         }
-        let waiting = if has_pane { &[][..] } else { &view.waiting };
-        let binding = if has_pane { &[][..] } else { &view.binding };
-        let waiting = Shown::of(find, waiting, |row| pod_texts(&row.pod));
-        let binding = Shown::of(find, binding, |row| pod_texts(&row.pod));
-        let of = |section: Section| within.map(|within| &within[section as usize]);
-        let n_waiting = view.waiting.len();
-        let in_flight = match (waiting, binding) {
-            (Shown::All(a), Shown::All(b)) => Shown::All(a + b),
-            (waiting, binding) => Shown::Some(
-                (0..waiting.len())
-                    .filter_map(|i| waiting.get(i))
-                    .chain((0..binding.len()).filter_map(|i| Some(binding.get(i)? + n_waiting)))
-                    .collect(),
-            ),
-        };
+        let waiting = view.waiting.iter().map(|row| &row.pod);
+        let in_flight = waiting.chain(view.binding.iter().map(|row| &row.pod)).filter(|_| !has_pane);
         [
-            Shown::within(of(Section::Active), find, &view.active_q, texts),
-            Shown::within(of(Section::Backoff), find, &view.backoff_q, texts),
-            Shown::within(of(Section::Unschedulable), find, &view.unschedulable_pods, texts),
-            in_flight,
+            Haystack::new(&view.active_q, texts),
+            Haystack::new(&view.backoff_q, texts),
+            Haystack::new(&view.unschedulable_pods, texts),
+            Haystack::new(in_flight, |pod| pod_texts(pod)),
         ]
     }
 

@@ -85,15 +85,18 @@ impl Shell {
         let border = if is_armed { Role::ArmedBorder } else { border };
         let cx = pane_cx(&self.world, &self.look, &self.keys.keymap, self.selected.as_ref(), is_focused);
         let pane = &mut self.panes[id.index()];
+        let glyphs = &self.look.glyphs;
+        let inside = frame::frame(area, buf, &Line::default(), theme.style(border), glyphs);
+        pane.render(inside, buf, &cx);
+        // The title counts what was drawn.
         let mut line = pane.title(&cx).style(theme.style(title));
         if let Some(filter) = &self.focus.filters[id.index()] {
             line.push_span(Span::raw(" "));
             line.push_span(text::span(format!("/{filter}"), theme.style(Role::Match)));
         }
         let reserved = if is_numbered { 8 } else { 4 };
-        let line = shorten(line, usize::from(area.width).saturating_sub(reserved), &self.look.glyphs);
-        let inside = frame::frame(area, buf, &line, theme.style(border), &self.look.glyphs);
-        pane.render(inside, buf, &cx);
+        let line = shorten(line, usize::from(area.width).saturating_sub(reserved), glyphs);
+        frame::put_title(area.intersection(buf.area), buf, &line, glyphs);
         if is_armed {
             self.draw_armed(area, buf);
         }

@@ -87,8 +87,8 @@ impl Shell {
             ));
         }
         if let Some(first) = live.to_confirm.first() {
-            let keys = self.keys.keymap.keys_for(Action::AnswerBinds, &[Context::Global]);
-            let key = keys.into_iter().next().unwrap_or_else(|| ":answer-binds".to_owned());
+            let key = self.keys.keymap.key_for(Action::AnswerBinds, &[Context::Global]);
+            let key = key.unwrap_or_else(|| ":answer-binds".to_owned());
             let n = live.to_confirm.len();
             let waits = if n == 1 { "1 bind waits".to_owned() } else { format!("{n} binds wait") };
             lines.push(format!("{waits} for you, {key} answers: {}", question(first, &self.world.view)));

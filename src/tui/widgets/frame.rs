@@ -30,7 +30,7 @@ pub fn frame(area: Rect, buf: &mut Buffer, title: &Line<'_>, border: Style, glyp
     buf[(right, top)].set_symbol(set.top_right).set_style(border);
     buf[(left, bottom)].set_symbol(set.bottom_left).set_style(border);
     buf[(right, bottom)].set_symbol(set.bottom_right).set_style(border);
-    put_title(left, top, area.width, buf, title, glyphs);
+    put_title(area, buf, title, glyphs);
     Rect::new(left + 1, top + 1, area.width - 2, area.height - 2)
 }
 
@@ -54,7 +54,8 @@ pub fn divider(area: Rect, y: u16, buf: &mut Buffer, title: &Line<'_>, cx: &Cx<'
     };
     join(area.x.checked_sub(1), set.vertical_left, cx.glyphs.join_left);
     join(Some(area.right()), set.vertical_right, cx.glyphs.join_right);
-    put_title(area.x.saturating_sub(1), y, area.width.saturating_add(2), buf, title, cx.glyphs);
+    let line = Rect { x: area.x.saturating_sub(1), y, width: area.width.saturating_add(2), height: 1 };
+    put_title(line, buf, title, cx.glyphs);
 }
 
 /// Shows on the right side of the frame which part of `n_rows` is visible; nothing if all are.
@@ -86,15 +87,15 @@ pub fn empty(area: Rect, buf: &mut Buffer, why: &str, cx: &Cx<'_>) {
     }
 }
 
-/// Writes a title onto a line of a frame.
-fn put_title(x: u16, y: u16, width: u16, buf: &mut Buffer, title: &Line<'_>, glyphs: &Glyphs) {
-    if width < 6 || title.width() == 0 {
+/// Writes a title onto the upper side of a frame that is drawn.
+pub fn put_title(area: Rect, buf: &mut Buffer, title: &Line<'_>, glyphs: &Glyphs) {
+    if area.width < 6 || area.height == 0 || title.width() == 0 {
         return;
     }
-    let at = x + 2;
-    let end = text::put_line(buf, at, y, width - 4, title, glyphs);
+    let at = area.x + 2;
+    let end = text::put_line(buf, at, area.y, area.width - 4, title, glyphs);
     for x in [at - 1, end] {
-        if let Some(cell) = buf.cell_mut((x, y)) {
+        if let Some(cell) = buf.cell_mut((x, area.y)) {
             cell.set_symbol(" ");
         }
     }

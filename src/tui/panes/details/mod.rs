@@ -179,8 +179,8 @@ impl DetailsPane {
         let sentence = if self.links.is_empty() {
             "No name here can be gone to.".to_owned()
         } else {
-            let keys = cx.keymap.keys_for(Action::NextLink, &[Context::Details]);
-            let key = keys.into_iter().next().unwrap_or_else(|| ":next-link".to_owned());
+            let key = cx.keymap.key_for(Action::NextLink, &[Context::Details]);
+            let key = key.unwrap_or_else(|| ":next-link".to_owned());
             format!("No name is selected: {key} selects the next one, and enter goes there.")
         };
         Outcome::Request(Request::Notice(NoticeLevel::Info, sentence))

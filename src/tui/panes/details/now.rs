@@ -60,7 +60,8 @@ fn left_out(page: &mut Page, n: usize) {
 fn preemptor(view: &View) -> Option<(String, i32)> {
     let tried =
         view.cycle.as_ref().filter(|cycle| !cycle.outcome.is_final()).map(|cycle| &cycle.pod_info.pod);
-    let pending = view.unschedulable_pods.iter().chain(&view.backoff_q).chain(&view.active_q);
+    // activeQ stands in the order of importance, and there can be very many pods in it.
+    let pending = view.unschedulable_pods.iter().chain(&view.backoff_q).chain(view.active_q.first());
     let pending = pending.filter(|row| row.gated_by.is_none()).map(|row| &row.pod);
     let pod = tried.or_else(|| pending.max_by_key(|pod| pod.priority()))?;
     Some((pod.key().to_string(), pod.priority()))

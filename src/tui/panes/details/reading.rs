@@ -24,8 +24,8 @@ pub(super) fn answer<'c>(question: &Inspect, cx: &Cx<'c>) -> Option<&'c Arc<Insp
 
 /// The key that goes into a thing.
 pub(super) fn open_key(cx: &Cx<'_>) -> String {
-    let keys = cx.keymap.keys_for(Action::Open, &[Context::Details, Context::List]);
-    keys.into_iter().next().unwrap_or_else(|| String::from(":open"))
+    let key = cx.keymap.key_for(Action::Open, &[Context::Details, Context::List]);
+    key.unwrap_or_else(|| String::from(":open"))
 }
 
 /// What stands on a page that has no answer, or an old one.
