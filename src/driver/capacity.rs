@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::runner::run_to_rest;
+use super::runner::{run_to_rest, run_watched};
 use super::sandbox::returns::fresh_copy;
 use super::sandbox::simulator::Simulator;
 use crate::api::objects::{Labels, Pod};
-use crate::api::{NamespacedName, Str};
+use crate::api::{Duration, NamespacedName, Str};
 use crate::scheduler::trace::CycleOutcome;
 
 /// How many nodes are listed for people.
@@ -217,7 +217,7 @@ pub fn capacity(
 /// Lets attempts be made until it is known what becomes of the pod.
 fn settle(simulator: &mut Simulator, key: &NamespacedName, may_preempt: bool) {
     if may_preempt {
-        run_to_rest(simulator);
+        run_watched(simulator, Duration::ZERO, &mut |_, _| true);
         return;
     }
     let uid = simulator.api().objects().pods.get(key).map(|pod| pod.uid().clone());

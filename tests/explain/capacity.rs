@@ -1,13 +1,17 @@
 //! How many more fit: by scheduling, so every rule counts.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use schedscope::api::NamespacedName;
 use schedscope::api::objects::Pod;
+use schedscope::api::{NamespacedName, Str};
 use schedscope::driver::capacity::{CapacityQuestion, CapacityReport, capacity};
+use schedscope::driver::runner::run_to_rest;
+use schedscope::driver::sandbox::generate::{GenerateOptions, manifests};
+use schedscope::driver::sandbox::simulator::Simulator;
 
-use crate::support::world::{node, pod, sandbox};
+use crate::support::world::{api_of, apply, node, pod, pod_of, sandbox};
 
 fn count(cluster: &str, like: &str, may_preempt: bool) -> CapacityReport {
     let simulator = sandbox(&(cluster.to_owned() + like));
@@ -57,4 +61,41 @@ fn copies_preempt_only_if_they_may() {
 fn a_count_that_is_cut_says_so() {
     let report = count(&node("a", "100"), &pod("web", "1", "", ""), false);
     assert_eq!((report.n, report.is_cut), (50, Some("as many were tried as may be")));
+}
+
+/// Copies that are applied as manifests, one after the other, each let come to rest with all evidence kept.
+fn one_by_one(simulator: &Simulator, like: &dyn Fn(usize) -> String) -> BTreeMap<Str, usize> {
+    let mut simulator = simulator.clone();
+    run_to_rest(&mut simulator);
+    let mut by_node: BTreeMap<Str, usize> = BTreeMap::new();
+    for number in 1.. {
+        apply(&mut simulator, &like(number));
+        run_to_rest(&mut simulator);
+        let pod = pod_of(&simulator, &format!("web-{number}")).unwrap();
+        if !pod.is_assigned() {
+            break;
+        }
+        *by_node.entry(pod.spec.node_name.clone()).or_default() += 1;
+    }
+    by_node
+}
+
+#[test]
+fn copies_get_the_places_that_they_get_one_by_one() {
+    let spread = ", topologySpreadConstraints: [{maxSkew: 2, topologyKey: topology.kubernetes.io/zone, \
+                  whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]";
+    for (seed, spec) in [(1, ""), (2, ""), (3, spread)] {
+        let options = GenerateOptions { nodes: 8, pods: 60, pending: 0, seed, ..GenerateOptions::default() };
+        let simulator = sandbox(&manifests(&options).concat());
+        let text =
+            |name: &str| pod(name, "2", ", labels: {app: web}", &format!(", preemptionPolicy: Never{spec}"));
+        let expected = one_by_one(&simulator, &|number| text(&format!("web-{number}")));
+        let pod = api_of(&text("web")).objects().pods[&NamespacedName::new("default", "web")].clone();
+        let question = CapacityQuestion { pod, may_preempt: false, n_max: 1_000 };
+        let report = capacity(&simulator, &question, &mut |_| ControlFlow::Continue(())).unwrap();
+        let nodes = report.nodes.iter().filter(|node| node.n > 0);
+        let by_node: BTreeMap<Str, usize> = nodes.map(|node| (node.node.clone(), node.n)).collect();
+        assert!(expected.len() > 2, "the test means nothing");
+        assert_eq!((report.n, by_node), (expected.values().sum(), expected), "seed {seed}");
+    }
 }

@@ -3,8 +3,10 @@
 use schedscope::api::objects::PodDisruptionBudgetStatus;
 use schedscope::api::workloads::WorkloadKind;
 use schedscope::api::{Duration, NamespacedName};
+use schedscope::driver::sandbox::changes::Change;
 use schedscope::driver::sandbox::simulator::Simulator;
 use schedscope::driver::sandbox::world::WorldOrder;
+use schedscope::driver::session::Edit;
 
 use super::{SECOND, deeds, deployment, is_ready, living, nodes, order, pods, run_checked, run_for};
 
@@ -89,4 +91,40 @@ fn a_drain_refuses_to_lose_pods_that_nobody_makes_again() {
     order(&mut simulator, drain(true)).unwrap();
     run_for(&mut simulator, 10 * SECOND);
     assert!(super::pod(&simulator, "alone").is_none());
+}
+
+/// A pod names a controller that is not here: another one is made for it all the same, when its budget lets it go.
+#[test]
+fn a_drained_pod_of_a_controller_that_is_not_here_comes_back_elsewhere() {
+    let owned = "{apiVersion: v1, kind: Pod, metadata: {name: shop-1, labels: {app: nginx}, ownerReferences: [{apiVersion: \
+                 apps/v1, kind: ReplicaSet, name: shop, uid: u, controller: true}]}, spec: {nodeName: n-1, containers: \
+                 [{name: c, image: i}]}, status: {phase: Running, conditions: [{type: Ready, status: 'True'}]}}\n---\n";
+    let drain = Edit::Change(Change::Drain("n-1".into()));
+    let mut simulator = living(&(nodes(2) + owned));
+    simulator.edit(&drain).unwrap();
+    run_for(&mut simulator, 60 * SECOND);
+    let there = pods(&simulator, "shop");
+    let places: Vec<&str> = there.iter().map(|pod| &*pod.spec.node_name).collect();
+    assert_eq!(places, ["n-2"]);
+    let mut simulator = living(&(nodes(2) + &budget("minAvailable: 1") + owned));
+    simulator.edit(&drain).unwrap();
+    run_for(&mut simulator, 60 * SECOND);
+    let there = pods(&simulator, "shop");
+    let places: Vec<&str> = there.iter().map(|pod| &*pod.spec.node_name).collect();
+    assert_eq!(places, ["n-1"]);
+}
+
+/// `unhealthyPodEvictionPolicy`: "AlwaysAllow ... pods that are running, but not yet healthy are considered disrupted and
+/// can be evicted regardless of whether the criteria in a PDB is met"; by default only if enough others are healthy.
+#[test]
+fn a_pod_that_is_not_ready_may_go_as_the_policy_of_its_budget_says() {
+    let sick = "{apiVersion: v1, kind: Pod, metadata: {name: sick, labels: {app: nginx}, annotations: \
+                {sandbox.schedscope.dev/ready-time: 10h}}, spec: {containers: [{name: c, image: i}]}}\n---\n";
+    for (policy, is_gone) in [("", false), (", unhealthyPodEvictionPolicy: AlwaysAllow", true)] {
+        let mut simulator = living(&(nodes(1) + &budget(&format!("minAvailable: 1{policy}")) + sick));
+        run_for(&mut simulator, 60 * SECOND);
+        order(&mut simulator, WorldOrder::Drain { node: "n-1".into(), is_forced: true }).unwrap();
+        run_for(&mut simulator, 60 * SECOND);
+        assert_eq!(super::pod(&simulator, "sick").is_none(), is_gone, "{policy}");
+    }
 }

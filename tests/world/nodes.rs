@@ -105,15 +105,20 @@ fn a_taint_without_a_toleration_evicts_at_once_and_one_with_seconds_later() {
     let manifest = nodes(1)
         + &with("none", "")
         + &with("short", "{key: gpu, operator: Exists, effect: NoExecute, tolerationSeconds: 60}")
-        + &with("long", "{key: gpu, operator: Exists, effect: NoExecute}");
+        + &with("long", "{key: gpu, operator: Exists, effect: NoExecute}")
+        // Of several tolerations the first counts.
+        + &with(
+            "first",
+            "{key: gpu, operator: Exists}, {key: gpu, operator: Exists, effect: NoExecute, tolerationSeconds: 60}",
+        );
     let mut simulator = living(&manifest);
     run_for(&mut simulator, SECOND);
     simulator.edit(&Edit::Taint { node: "n-1".into(), taint: "gpu=broken:NoExecute".to_owned() }).unwrap();
-    let there = |simulator: &_| ["none", "short", "long"].map(|name| pod(simulator, name).is_some());
+    let there = |simulator: &_| ["none", "short", "long", "first"].map(|name| pod(simulator, name).is_some());
     run_for(&mut simulator, 5 * SECOND);
-    assert_eq!(there(&simulator), [false, true, true]);
+    assert_eq!(there(&simulator), [false, true, true, true]);
     run_for(&mut simulator, 60 * SECOND);
-    assert_eq!(there(&simulator), [false, false, true]);
+    assert_eq!(there(&simulator), [false, false, true, true]);
     run_for(&mut simulator, Duration::from_secs(3_600));
-    assert_eq!(there(&simulator), [false, false, true]);
+    assert_eq!(there(&simulator), [false, false, true, true]);
 }
