@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use schedscope::api::{Duration, NamespacedName, Str};
-use schedscope::driver::outlook::budgets::Budget;
+use schedscope::driver::outlook::budgets::{Budget, Held};
 use schedscope::driver::outlook::measures::{Measures, ResourceMeasure, Waits};
 use schedscope::driver::outlook::task::{Answer, WhatIfView};
 use schedscope::driver::outlook::what_if::{PodChange, PodLost, Totals, WhatIf};
@@ -73,6 +73,11 @@ fn answer() -> WhatIf {
         lost: vec![lost("debug")],
         with_node: Vec::new(),
         evicted: Vec::new(),
+        held: vec![Held {
+            pod: NamespacedName::new("shop", "cart-0"),
+            node: "a-1".into(),
+            cause: "The disruption budget cart needs 1 healthy pods and has 1 currently".to_owned(),
+        }],
         budgets: vec![Budget {
             budget: NamespacedName::new("shop", "web"),
             allowed: 1,
