@@ -42,8 +42,8 @@ fn after_help() -> String {
     text.push_str(
         "\nWithout -f, --live or --rec the embedded sample is asked. The scheduler runs on copies, until nothing moves: once \
          as the cluster is and once with the changes. Nothing is written to any cluster.\n\n\
-         Exit codes: 0 no pod is worse off; 1 pods no longer fit, are lost or evicted, or a disruption budget stands before \
-         it; 2 wrong input.",
+         Exit codes: 0 no pod is worse off; 1 pods no longer fit, are lost or evicted, or are held by disruption \
+         budgets; 2 wrong input.",
     );
     text
 }
@@ -85,6 +85,7 @@ fn is_worse(answer: &WhatIf) -> bool {
     !(answer.stuck.is_empty()
         && answer.lost.is_empty()
         && answer.evicted.is_empty()
+        && answer.held.is_empty()
         && answer.budgets.is_empty())
 }
 
@@ -98,6 +99,10 @@ fn document(answer: &WhatIf) -> Value {
         let evicted: Vec<String> = budget.evicted.iter().map(ToString::to_string).collect();
         json!({"budget": budget.budget.to_string(), "allowed": budget.allowed, "evicted": evicted})
     });
+    let held = answer
+        .held
+        .iter()
+        .map(|held| json!({"pod": held.pod.to_string(), "node": &*held.node, "cause": held.cause}));
     let [before, after] = &answer.totals;
     json!({
         "schema": SCHEMA,
@@ -110,6 +115,7 @@ fn document(answer: &WhatIf) -> Value {
         "lost": lost(&answer.lost),
         "goneWithNode": lost(&answer.with_node),
         "evicted": lost(&answer.evicted),
+        "held": held.collect::<Vec<_>>(),
         "budgets": budgets.collect::<Vec<_>>(),
         "same": answer.n_same,
         "before": totals_document(before),

@@ -26,6 +26,16 @@ pub(super) fn render(answer: &WhatIf, form: Form) -> String {
         "are lost, since no controller makes them again",
     );
     out.lost(&answer.evicted, "is evicted to make room", "are evicted to make room");
+    if !answer.held.is_empty() {
+        let stay = if answer.held.len() == 1 { "stays" } else { "stay" };
+        out.heading(&format!("{} {stay} on a node that is drained:", counted(answer.held.len(), "pod")));
+        for held in answer.held.iter().take(NAMED) {
+            out.item(&format!("{} on {}: {}", held.pod, held.node, held.cause));
+        }
+        if let Some(rest) = answer.held.len().checked_sub(NAMED).filter(|rest| *rest > 0) {
+            out.item(&format!("and {rest} more"));
+        }
+    }
     if !answer.budgets.is_empty() {
         out.heading(&format!("{} would be broken:", counted(answer.budgets.len(), "disruption budget")));
         for budget in &answer.budgets {

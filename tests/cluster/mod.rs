@@ -22,6 +22,7 @@ mod observe;
 mod operate;
 mod past;
 mod proxy;
+mod questions;
 mod rate;
 mod rbac;
 mod safety;

@@ -292,3 +292,33 @@ proptest! {
         prop_assert!(report.fixes.windows(2).all(|pair| pair[0].cost <= pair[1].cost));
     }
 }
+
+#[test]
+fn of_affinity_only_what_stands_before_it_is_dropped() {
+    let required = "requiredDuringSchedulingIgnoredDuringExecution";
+    let zones = format!(
+        ", affinity: {{nodeAffinity: {{{required}: {{nodeSelectorTerms: [{{matchExpressions: [{{key: zone, operator: In, \
+         values: [a]}}, {{key: disk, operator: In, values: [ssd]}}]}}]}}}}}}"
+    );
+    let found = titles(&(with_spec("n1", ", zone: a, disk: hdd", "") + &pod("web", "1", "", &zones)));
+    assert!(found.contains(&"drop disk In [ssd] from the required node affinity".to_owned()), "{found:?}");
+    let at = |title: &str| found.iter().position(|other| other == title);
+    assert!(
+        at("drop disk In [ssd] from the required node affinity") < at("drop the required node affinity")
+            || at("drop the required node affinity").is_none(),
+        "{found:?}"
+    );
+    let term = |app: &str, key: &str| {
+        format!("{{topologyKey: {key}, labelSelector: {{matchLabels: {{app: {app}}}}}}}")
+    };
+    let (near, far) = (term("db", "zone"), term("web", "kubernetes.io/hostname"));
+    let anti = format!(", affinity: {{podAntiAffinity: {{{required}: [{near}, {far}]}}}}");
+    let nodes = with_spec("n1", ", zone: a", "");
+    let db = pod("first", "1", ", labels: {app: db}", ", nodeName: n1");
+    let found = titles(&(nodes.clone() + &db + &pod("web", "1", ", labels: {app: web}", &anti)));
+    assert_eq!(found[0], "drop term 1 (over zone) of the required pod anti-affinity", "{found:?}");
+    let other = term("cache", "zone");
+    let affinity = format!(", affinity: {{podAffinity: {{{required}: [{near}, {other}]}}}}");
+    let found = titles(&(nodes + &db + &pod("web", "1", "", &affinity)));
+    assert_eq!(found[0], "drop term 2 (over zone) of the required pod affinity", "{found:?}");
+}

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use schedscope::api::Duration;
+use schedscope::api::{Duration, Kind};
 use schedscope::config::FeatureGates;
 use schedscope::driver::history::Machine;
 use schedscope::driver::outlook::run::{Progress, RunError, run_out};
 use schedscope::driver::outlook::task::Answer;
 use schedscope::driver::outlook::what_if::{WhatIf, what_if};
 use schedscope::driver::recorder::RecordingTap;
-use schedscope::driver::runner::run_to_rest;
+use schedscope::driver::runner::{run_to_rest, run_watched};
 use schedscope::driver::sandbox::changes::Change;
 use schedscope::driver::sandbox::generate::{GenerateOptions, Work, manifests};
 use schedscope::driver::sandbox::ops::SimulatorOp;
@@ -65,7 +65,12 @@ fn no_change_changes_nothing() {
 #[test]
 fn a_drain_is_a_cordon_and_a_deletion_of_each_pod_with_its_return() {
     for seed in 1..4 {
-        let simulator = generated(seed);
+        let mut simulator = generated(seed);
+        // By hand no budget is asked.
+        let budgets: Vec<_> = simulator.api().objects().pod_disruption_budgets.keys().cloned().collect();
+        for key in budgets {
+            simulator.edit(&Edit::Delete { kind: Kind::PodDisruptionBudget, key }).unwrap();
+        }
         let drained = "general-a-0001";
         let answer = ask(&simulator, &format!("drain {drained}"));
         // By hand: what a person would do in a branch, pod by pod.
@@ -143,19 +148,42 @@ fn what_no_longer_fits_is_told_with_the_reason_and_the_budget_that_stood_before_
         + &web("web-1-x", "a")
         + &web("web-1-y", "a")
         + &web("web-1-z", "b");
+    // One of three may go, and fits nowhere; so the other one stays.
     let answer = ask(&sandbox(&manifest), "drain a");
-    assert_eq!(answer.stuck.len(), 2);
+    assert_eq!(answer.stuck.len(), 1);
     assert_eq!(
         answer.stuck[0].message.split(". ").next(),
         Some("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable")
     );
-    let [budget] = answer.budgets.as_slice() else { unreachable!("{:?}", answer.budgets) };
-    assert_eq!(
-        (budget.budget.to_string(), budget.allowed, budget.evicted.len()),
-        ("default/web".to_owned(), 1, 2)
-    );
-    // One of three may go.
-    assert!(ask(&sandbox(&manifest), "drain b").budgets.is_empty());
+    let [held] = answer.held.as_slice() else { unreachable!("{:?}", answer.held) };
+    assert_eq!((&*held.pod.name, &*held.node), ("web-1-y", "a"));
+    assert_eq!(held.cause, "The disruption budget web needs 2 healthy pods and has 2 currently");
+    assert!(ask(&sandbox(&manifest), "drain b").held.is_empty());
+}
+
+/// Evictions go on as the pods that came back have nodes: never are fewer healthy than the budget needs.
+#[test]
+fn a_drain_goes_on_as_far_as_the_budget_allows_at_a_time() {
+    let budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: default}, spec: \
+                  {maxUnavailable: 1, selector: {matchLabels: {app: web}}}}\n---\n";
+    let web =
+        |name: &str| owned(name, "ReplicaSet", "a").replace("metadata: {", "metadata: {labels: {app: web}, ");
+    let manifest =
+        node("a", "4") + &node("b", "4") + budget + &web("web-1-x") + &web("web-1-y") + &web("web-1-z");
+    let answer = ask(&sandbox(&manifest), "drain a");
+    assert_eq!((answer.moved.len(), answer.held.len(), answer.stuck.len()), (3, 0, 0), "{answer:?}");
+    let mut simulator = sandbox(&manifest);
+    let said = simulator.edit(&edits("drain a")[0]).unwrap();
+    assert_eq!(said, "node/a cordoned: 1 pods come back elsewhere, 2 wait for disruption budgets");
+    let healthy = |simulator: &Simulator| {
+        let pods = simulator.api().objects().pods.values();
+        pods.filter(|pod| pod.is_assigned() && !pod.is_terminating()).count()
+    };
+    run_watched(&mut simulator, Duration::ZERO, &mut |simulator, _| {
+        assert!(healthy(simulator) >= 2);
+        true
+    });
+    assert!(simulator.api().objects().pods.values().all(|pod| &*pod.spec.node_name == "b"));
 }
 
 #[test]
@@ -168,8 +196,8 @@ fn a_budget_with_an_empty_selector_is_for_all_pods_of_its_namespace() {
     };
     let cluster = node("a", "2") + &node("b", "2") + &owned("web-1-x", "ReplicaSet", "a");
     let answer = ask(&sandbox(&(cluster.clone() + &budget(", selector: {}"))), "drain a");
-    assert_eq!(answer.budgets.iter().map(|it| it.allowed).collect::<Vec<_>>(), [0]);
-    assert!(ask(&sandbox(&(cluster + &budget(""))), "drain a").budgets.is_empty());
+    assert_eq!(answer.held.iter().map(|it| &*it.pod.name).collect::<Vec<_>>(), ["web-1-x"]);
+    assert!(ask(&sandbox(&(cluster + &budget(""))), "drain a").held.is_empty());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use schedscope::api::{Duration, NamespacedName, Str};
-use schedscope::driver::outlook::budgets::Budget;
+use schedscope::driver::outlook::budgets::{Budget, Held};
 use schedscope::driver::outlook::measures::{Measures, ResourceMeasure, Waits};
 use schedscope::driver::outlook::task::{Answer, WhatIfView};
 use schedscope::driver::outlook::what_if::{PodChange, PodLost, Totals, WhatIf};
@@ -69,6 +69,11 @@ fn answer() -> WhatIf {
         lost: vec![lost("debug")],
         with_node: Vec::new(),
         evicted: Vec::new(),
+        held: vec![Held {
+            pod: NamespacedName::new("shop", "cart-0"),
+            node: "a-1".into(),
+            cause: "The disruption budget cart needs 1 healthy pods and has 1 currently".to_owned(),
+        }],
         budgets: vec![Budget {
             budget: NamespacedName::new("shop", "web"),
             allowed: 1,

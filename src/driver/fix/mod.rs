@@ -10,6 +10,7 @@ mod additions;
 pub mod change;
 mod evictions;
 mod outcome;
+mod parts;
 pub mod patch;
 mod remedies;
 mod search;

@@ -5,8 +5,9 @@
 
 use serde_json::{Value, json};
 
-use super::change::{Change, ChangeKind, evict, toleration};
+use super::change::{Change, ChangeKind, Deed, evict, toleration};
 use super::evictions::{evictable, holders_of_ports, members_of_domain, pods_that_free};
+use super::parts;
 use super::patch::{PatchOp, key};
 use crate::api::objects::{Container, Pod, Taint, TaintEffect};
 use crate::api::quantity::Format;
@@ -300,6 +301,16 @@ fn affinity(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
         changes.push(label(node, &labels));
     }
     let Some(required) = required else { return changes };
+    for part in parts::of_node_affinity(required, object) {
+        let Deed::PatchPod(ops) = &part.deed else { continue };
+        if wrong.is_empty() {
+            changes.push(part);
+        } else {
+            let what = format!("drop {selector_text} from the node selector, and {}", part.what);
+            let ops = drop_selector.iter().chain(ops).cloned().collect();
+            changes.push(Change::of_pod(part.kind, what, 4 + part.cost, ops));
+        }
+    }
     let at = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
     let drop_affinity = PatchOp::remove(at);
     changes.push(Change::of_pod(
@@ -429,7 +440,9 @@ fn pod_affinity(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
     let mut per_rule: Vec<Vec<Change>> = Vec::new();
     if !is_met {
         let what = "the required pod affinity";
-        per_rule.push(vec![drop(ChangeKind::DropPodAffinity, "podAffinity", what)]);
+        let mut ways = parts::of_pod_affinity(cx.pod);
+        ways.push(drop(ChangeKind::DropPodAffinity, "podAffinity", what));
+        per_rule.push(ways);
     }
     let close: Vec<(&Str, &Str)> = found
         .anti_affinity
@@ -439,7 +452,9 @@ fn pod_affinity(cx: &Cx<'_>, node: &NodeInfo) -> Vec<Change> {
         .collect();
     if !close.is_empty() {
         let what = "the required pod anti-affinity";
-        let mut ways = vec![drop(ChangeKind::DropPodAntiAffinity, "podAntiAffinity", what)];
+        let keys: Vec<&Str> = close.iter().map(|(key, _)| *key).collect();
+        let mut ways = parts::of_pod_anti_affinity(cx.pod, &keys);
+        ways.push(drop(ChangeKind::DropPodAntiAffinity, "podAntiAffinity", what));
         ways.extend(members_of_domain(cx, &close, |own, other, topology| own.repels(other, topology)));
         per_rule.push(ways);
     }

@@ -1,14 +1,15 @@
-//! Which disruption budgets would have stood before evictions.
-//!
-//! What a budget allows is what its status says. Where that says nothing, as in manifests that no controller has seen, it
-//! is worked out from `minAvailable` or `maxUnavailable` and the pods on nodes, as the disruption controller does
-//! (`pkg/controller/disruption`), with the pods that are there as those that are wanted.
+//! What disruption budgets mean for changes: the pods that they hold on a node that is drained, and what preemption takes
+//! against them.
 
 use std::sync::Arc;
 
-use crate::api::objects::{Pod, PodDisruptionBudget, PodDisruptionBudgetStatus};
-use crate::api::{NamespacedName, ObjectStore};
-use crate::driver::sandbox::world::budgets::covers;
+use crate::api::objects::Pod;
+use crate::api::{NamespacedName, Str};
+use crate::driver::sandbox::api::SandboxApi;
+use crate::driver::sandbox::changes::{Change, pods_on};
+use crate::driver::sandbox::returns::{Fate, fate};
+use crate::driver::sandbox::world::budgets::{counted_status, covers, refusal};
+use crate::driver::session::Edit;
 
 /// A budget, and what was evicted against it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,17 +22,28 @@ pub struct Budget {
     pub evicted: Vec<NamespacedName>,
 }
 
+/// A pod that stays on a node that is drained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The pod.
+    pub pod: NamespacedName,
+    /// Its node.
+    pub node: Str,
+    /// What holds it, in a sentence.
+    pub cause: String,
+}
+
 /// The budgets that allow fewer evictions than there were.
-pub fn violated(objects: &ObjectStore, evicted: &[Arc<Pod>]) -> Vec<Budget> {
+pub fn violated(api: &SandboxApi, evicted: &[Arc<Pod>]) -> Vec<Budget> {
     let mut violated = Vec::new();
-    for (key, budget) in &objects.pod_disruption_budgets {
+    for (key, budget) in &api.objects().pod_disruption_budgets {
         let is_its = covers(budget);
         let mut names: Vec<NamespacedName> =
             evicted.iter().filter(|pod| is_its(pod)).map(|pod| pod.key()).collect();
         if names.is_empty() {
             continue;
         }
-        let allowed = allowed(budget, objects.pods.values().map(|pod| &**pod).filter(|pod| is_its(pod)));
+        let allowed = counted_status(api, budget).disruptions_allowed;
         if i32::try_from(names.len()).unwrap_or(i32::MAX) > allowed {
             names.sort();
             violated.push(Budget { budget: key.clone(), allowed, evicted: names });
@@ -40,21 +52,17 @@ pub fn violated(objects: &ObjectStore, evicted: &[Arc<Pod>]) -> Vec<Budget> {
     violated
 }
 
-fn allowed<'a>(budget: &PodDisruptionBudget, pods: impl Iterator<Item = &'a Pod>) -> i32 {
-    if budget.status != PodDisruptionBudgetStatus::default() {
-        return budget.status.disruptions_allowed;
+/// The pods that budgets hold on nodes that these changes drain.
+pub fn held(api: &SandboxApi, changes: &[Edit]) -> Vec<Held> {
+    let mut held = Vec::new();
+    for change in changes {
+        let Edit::Change(Change::Drain(node)) = change else { continue };
+        for pod in pods_on(api, node).iter().filter(|pod| fate(pod) != Fate::OfItsNode) {
+            let refusal = refusal(api, pod).map(|refusal| refusal.cause());
+            held.extend(refusal.map(|cause| Held { pod: pod.key(), node: node.clone(), cause }));
+        }
     }
-    let (mut expected, mut healthy) = (0, 0);
-    for pod in pods {
-        expected += 1;
-        let is_ready = pod.condition("Ready").is_none_or(|condition| condition.status == "True");
-        healthy += i32::from(pod.is_assigned() && !pod.is_terminating() && is_ready);
-    }
-    let desired = match (&budget.spec.min_available, &budget.spec.max_unavailable) {
-        (Some(least), _) => least.scaled(expected, true),
-        (None, Some(away)) => away.scaled(expected, true).map(|away| (expected - away).max(0)),
-        (None, None) => Some(expected),
-    };
-    // What is neither a number nor a percentage allows nothing.
-    desired.map_or(0, |desired| (healthy - desired).max(0))
+    held.sort_by(|a, b| a.pod.cmp(&b.pod));
+    held.dedup();
+    held
 }

@@ -9,7 +9,6 @@ use crate::api::objects::Pod;
 use crate::api::{Duration, NamespacedName, Object, Time, Uid};
 use crate::driver::runner::{PodResult, pod_result, run_watched};
 use crate::driver::sandbox::api::WatchEvent;
-use crate::driver::sandbox::changes::Change;
 use crate::driver::sandbox::scenario::Scenario;
 use crate::driver::sandbox::simulator::Simulator;
 use crate::driver::sandbox::words::told;
@@ -63,8 +62,6 @@ pub struct Outcome {
     pub pods: BTreeMap<NamespacedName, PodResult>,
     /// Every pod that is not, as it was last.
     pub gone: BTreeMap<NamespacedName, Arc<Pod>>,
-    /// Pods that a drain has evicted, in order.
-    pub drained: Vec<Arc<Pod>>,
     /// Pods that the scheduler has evicted to make room, in order.
     pub victims: Vec<Arc<Pod>>,
     /// For each pod that was made for one that has gone, that one.
@@ -100,7 +97,6 @@ struct Watcher {
     waits: Vec<Duration>,
     gone: BTreeMap<NamespacedName, Arc<Pod>>,
     victims: Vec<Arc<Pod>>,
-    drained: Vec<Arc<Pod>>,
 }
 
 impl Watcher {
@@ -110,17 +106,11 @@ impl Watcher {
         let waiting = pods
             .filter(|pod| !pod.is_assigned() && !pod.is_terminal())
             .map(|pod| (pod.metadata.uid.clone(), now));
-        Self {
-            waiting: waiting.collect(),
-            waits: Vec::new(),
-            gone: BTreeMap::new(),
-            victims: Vec::new(),
-            drained: Vec::new(),
-        }
+        Self { waiting: waiting.collect(), waits: Vec::new(), gone: BTreeMap::new(), victims: Vec::new() }
     }
 
-    /// Takes in what was reported last, while a node was being drained or not.
-    fn see(&mut self, simulator: &Simulator, is_drain: bool) {
+    /// Takes in what was reported last.
+    fn see(&mut self, simulator: &Simulator) {
         let now = simulator.now();
         for event in simulator.last_events() {
             match event {
@@ -137,13 +127,13 @@ impl Watcher {
                         self.waits.push(now - since);
                     }
                     if new.is_terminating() && !old.is_terminating() {
-                        self.goes(new, is_drain);
+                        self.goes(new);
                     }
                 }
                 WatchEvent::Deleted(Object::Pod(pod)) => {
                     self.waiting.remove(&pod.metadata.uid);
                     if !pod.is_terminating() {
-                        self.goes(pod, is_drain);
+                        self.goes(pod);
                     }
                     self.gone.insert(pod.key(), Arc::clone(pod));
                 }
@@ -152,11 +142,9 @@ impl Watcher {
         }
     }
 
-    fn goes(&mut self, pod: &Arc<Pod>, is_drain: bool) {
+    fn goes(&mut self, pod: &Arc<Pod>) {
         if pod.is_preempted() {
             self.victims.push(Arc::clone(pod));
-        } else if is_drain {
-            self.drained.push(Arc::clone(pod));
         }
     }
 }
@@ -178,14 +166,14 @@ pub fn run_out(
     let mut said = Vec::new();
     for change in changes {
         let done = simulator.noting(|simulator| simulator.edit(change));
-        watcher.see(simulator, matches!(change, Edit::Change(Change::Drain(_))));
+        watcher.see(simulator);
         said.push(done.map_err(|reason| RunError::Change { change: told(change), reason })?);
     }
     let is_done = run_watched(simulator, attempt, &mut |simulator, op| {
         if op.is_step() {
             progress.attempts.fetch_add(1, Ordering::Relaxed);
         }
-        watcher.see(simulator, false);
+        watcher.see(simulator);
         // What comes after the end of a scenario is nobody's wish.
         let is_over = simulator.scenario().is_some_and(Scenario::is_over);
         !progress.is_cancelled() && !is_over
@@ -199,7 +187,6 @@ pub fn run_out(
     Ok(Outcome {
         pods: pods.collect(),
         gone: watcher.gone,
-        drained: watcher.drained,
         victims: watcher.victims,
         made_for: simulator.returns().made().clone(),
         said,

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::budgets::{Budget, violated};
+use super::budgets::{Budget, Held, held, violated};
 use super::run::{Outcome, Progress, RunError, run_out};
-use crate::api::objects::Pod;
 use crate::api::{Duration, NamespacedName, Str};
 use crate::driver::runner::PodResult;
 use crate::driver::sandbox::returns::{Fate, fate};
@@ -96,7 +95,9 @@ pub struct WhatIf {
     pub with_node: Vec<PodLost>,
     /// Pods that the scheduler evicts only with the changes.
     pub evicted: Vec<PodLost>,
-    /// Budgets that allow fewer evictions than there would be.
+    /// Pods that disruption budgets hold on nodes that are drained.
+    pub held: Vec<Held>,
+    /// Budgets that allow fewer evictions than the scheduler makes for room.
     pub budgets: Vec<Budget>,
     /// Pods that are the same in both.
     pub n_same: usize,
@@ -114,6 +115,7 @@ impl WhatIf {
             && self.lost.is_empty()
             && self.with_node.is_empty()
             && self.evicted.is_empty()
+            && self.held.is_empty()
     }
 }
 
@@ -129,14 +131,16 @@ pub fn what_if(simulator: &Simulator, changes: &[Edit], progress: &Progress) -> 
         copy
     };
     let mut with = copy();
-    let objects = with.api().objects().clone();
+    let today = with.api().clone();
     // A change that cannot be made is told before anything takes time.
     let mut trial = with.clone();
     run_changes_alone(&mut trial, changes)?;
     let before = run_out(&mut copy(), &[], Duration::ZERO, progress)?;
     let after = run_out(&mut with, changes, Duration::ZERO, progress)?;
-    let evicted: Vec<Arc<Pod>> = after.drained.iter().chain(&after.victims).cloned().collect();
-    Ok(compare(&before, &after, changes, violated(&objects, &evicted)))
+    let mut what_if = compare(&before, &after, changes);
+    what_if.held = held(with.api(), changes);
+    what_if.budgets = violated(&today, &after.victims);
+    Ok(what_if)
 }
 
 fn run_changes_alone(simulator: &mut Simulator, changes: &[Edit]) -> Result<(), RunError> {
@@ -147,7 +151,7 @@ fn run_changes_alone(simulator: &mut Simulator, changes: &[Edit]) -> Result<(), 
 }
 
 /// Puts two outcomes side by side.
-fn compare(before: &Outcome, after: &Outcome, changes: &[Edit], budgets: Vec<Budget>) -> WhatIf {
+fn compare(before: &Outcome, after: &Outcome, changes: &[Edit]) -> WhatIf {
     let mut what_if = WhatIf {
         changes: changes.iter().map(told).collect(),
         edits: changes.into(),
@@ -159,7 +163,8 @@ fn compare(before: &Outcome, after: &Outcome, changes: &[Edit], budgets: Vec<Bud
         lost: Vec::new(),
         with_node: Vec::new(),
         evicted: Vec::new(),
-        budgets,
+        held: Vec::new(),
+        budgets: Vec::new(),
         n_same: 0,
         totals: [Totals::of(before), Totals::of(after)],
     };

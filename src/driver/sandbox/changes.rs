@@ -2,8 +2,8 @@
 //! workload gets another size, a node falls silent.
 //!
 //! They follow `kubectl drain --ignore-daemonsets --force --delete-emptydir-data`, `kubectl scale` and what the node
-//! lifecycle controller does (`pkg/controller/nodelifecycle`). A drain here does not wait for disruption budgets: it says
-//! what it does, and whoever asks what would be sees which budgets would have refused it.
+//! lifecycle controller does (`pkg/controller/nodelifecycle`). A drain heeds disruption budgets: what they hold is evicted
+//! later, or stays.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,8 +14,9 @@ use crate::api::{Kind, NamespacedName, Object, ObjectStore, Str, Time};
 
 use super::api::{ApiError, SandboxApi, not_found};
 use super::controllers::Controllers;
+use super::draining::Draining;
 use super::edits::EditError;
-use super::returns::{Fate, Returns, fate, free_name, fresh_copy};
+use super::returns::{Returns, free_name, fresh_copy};
 use super::simulator::Simulator;
 use super::world::{World, WorldOrder};
 
@@ -178,21 +179,20 @@ impl Simulator {
             return said.map_err(|error| error.to_string());
         }
         let world = self.controllers.as_ref().and_then(Controllers::world);
-        let said = make(&mut self.api, &mut self.returns, world, change, self.now);
+        let said = make((&mut self.api, &mut self.returns, &mut self.draining), world, change, self.now);
         self.settle();
         said.map_err(|error| error.to_string())
     }
 }
 
 fn make(
-    api: &mut SandboxApi,
-    returns: &mut Returns,
+    (api, returns, draining): (&mut SandboxApi, &mut Returns, &mut Draining),
     world: Option<&World>,
     change: &Change,
     now: Time,
 ) -> Result<String, EditError> {
     match change {
-        Change::Drain(node) => drain(api, returns, node, now),
+        Change::Drain(node) => draining.begin(api, returns, node, now),
         Change::RemoveNode(node) => {
             for pod in pods_on(api, node) {
                 returns.expect(&pod, world);
@@ -214,26 +214,6 @@ fn make(
 /// The pods of a node, by name.
 pub fn pods_on(api: &SandboxApi, node: &Str) -> Vec<Arc<Pod>> {
     api.objects().pods.values().filter(|pod| pod.spec.node_name == *node).cloned().collect()
-}
-
-fn drain(api: &mut SandboxApi, returns: &mut Returns, name: &Str, now: Time) -> Result<String, EditError> {
-    api.cordon(name)?;
-    let (mut n_back, mut n_lost) = (0, 0);
-    for pod in pods_on(api, name) {
-        match fate(&pod) {
-            Fate::OfItsNode => continue,
-            _ if pod.is_terminating() => continue,
-            Fate::ComesBack => n_back += 1,
-            Fate::Lost => n_lost += 1,
-        }
-        returns.expect(&pod, None);
-        api.delete_pod(&pod.key(), now)?;
-    }
-    let lost = match n_lost {
-        0 => String::new(),
-        n => format!(", {n} without a controller lost"),
-    };
-    Ok(format!("node/{name} drained: {n_back} pods come back elsewhere{lost}"))
 }
 
 fn add_nodes(api: &mut SandboxApi, like: &Str, count: usize, now: Time) -> Result<String, EditError> {

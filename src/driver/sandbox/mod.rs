@@ -13,6 +13,7 @@ pub mod controllers;
 pub mod deletion;
 pub mod disk_defaults;
 pub mod documents;
+mod draining;
 pub mod edits;
 mod following;
 pub mod generate;

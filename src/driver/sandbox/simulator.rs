@@ -20,6 +20,7 @@ use crate::scheduler::{Scheduler, SchedulerError, SchedulerOptions};
 use super::answers::Answered;
 use super::api::{ApiError, SandboxApi, WatchEvent};
 use super::controllers::{Controllers, Journal};
+use super::draining::Draining;
 use super::following::Following;
 use super::living;
 use super::returns::Returns;
@@ -60,6 +61,8 @@ pub struct Simulator {
     pub(super) controllers: Option<Controllers>,
     /// Pods that come back for others.
     pub(super) returns: Returns,
+    /// Nodes that are drained where nothing lives.
+    pub(super) draining: Draining,
     /// What happens by itself, if anything does.
     pub(super) scenario: Option<Scenario>,
     /// Present while a recording is followed.
@@ -168,6 +171,7 @@ impl Simulator {
             transport: Arc::new(NoTransport),
             controllers: None,
             returns: Returns::default(),
+            draining: Draining::default(),
             scenario: None,
             following: None,
             notes: None,
@@ -202,6 +206,7 @@ impl Simulator {
         simulator.notes = notes;
         simulator.controllers.clone_from(&other.controllers);
         simulator.returns.clone_from(&other.returns);
+        simulator.draining.clone_from(&other.draining);
         simulator.scenario.clone_from(&other.scenario);
         simulator.configuration.clone_from(&other.configuration);
         simulator.told.clone_from(&other.told);
@@ -265,6 +270,7 @@ impl Simulator {
             transport: Arc::new(NoTransport),
             controllers: None,
             returns: Returns::default(),
+            draining: Draining::default(),
             scenario: None,
             following: Some(following),
             notes: None,
@@ -640,6 +646,7 @@ impl Simulator {
                 controllers.work(&mut self.api, self.now);
             }
             self.returns.work(&mut self.api, self.now);
+            self.draining.work(&mut self.api, &mut self.returns, self.now);
             if self.api.has_events() {
                 continue;
             }
@@ -668,6 +675,7 @@ impl Simulator {
                 controllers.observe(&event);
             }
             self.returns.observe(&event);
+            self.draining.observe(&event);
             if let Some(scenario) = &mut self.scenario {
                 scenario.observe(&event, self.now);
             }

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use crate::api::NamespacedName;
+use crate::driver::outlook::budgets::Held;
 use crate::driver::outlook::task::{Answer, WhatIfView};
 use crate::driver::outlook::what_if::{PodChange, PodLost, Totals, WhatIf};
 use crate::driver::session::{SessionCommand, SessionView};
@@ -49,6 +50,17 @@ fn changes<'a>(rows: &mut Vec<Row<'a>>, list: &'a [PodChange], what: &'static st
     }));
 }
 
+fn held<'a>(rows: &mut Vec<Row<'a>>, list: &'a [Held]) {
+    rows.extend(list.iter().map(|held| Row {
+        what: "is held",
+        pod: &held.pod,
+        from: &held.node,
+        to: &held.node,
+        said: format!("{}.", held.cause.trim_end_matches('.')),
+        role: Role::StatusError,
+    }));
+}
+
 fn lost<'a>(rows: &mut Vec<Row<'a>>, list: &'a [PodLost], what: &'static str, said: &str, role: Role) {
     rows.extend(list.iter().map(|lost| Row {
         what,
@@ -64,6 +76,7 @@ fn lost<'a>(rows: &mut Vec<Row<'a>>, list: &'a [PodLost], what: &'static str, sa
 fn rows(answer: &WhatIf) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     changes(&mut rows, &answer.stuck, "does not fit", Role::StatusUnschedulable);
+    held(&mut rows, &answer.held);
     lost(
         &mut rows,
         &answer.lost,

@@ -139,17 +139,12 @@ impl From<EvictionError> for Refusal {
         match error {
             EvictionError::NotFound(_) => Self::new(404, "NotFound", message),
             EvictionError::Several => Self::new(500, "InternalError", message),
-            EvictionError::Budget { budget, desired, healthy } => {
-                let cause = format!(
-                    "The disruption budget {budget} needs {desired} healthy pods and has {healthy} currently"
-                );
-                Self {
-                    code: 429,
-                    reason: "TooManyRequests",
-                    message: "Cannot evict pod as it would violate the pod's disruption budget.".to_owned(),
-                    causes: vec![json!({"reason": "DisruptionBudget", "message": cause})],
-                }
-            }
+            EvictionError::Budget { .. } => Self {
+                code: 429,
+                reason: "TooManyRequests",
+                message: "Cannot evict pod as it would violate the pod's disruption budget.".to_owned(),
+                causes: vec![json!({"reason": "DisruptionBudget", "message": error.cause()})],
+            },
         }
     }
 }

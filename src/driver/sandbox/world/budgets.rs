@@ -53,6 +53,50 @@ pub fn covers(budget: &PodDisruptionBudget) -> impl Fn(&Pod) -> bool + '_ {
     }
 }
 
+impl EvictionError {
+    /// What stands before it, in a sentence.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::Budget { budget, desired, healthy } => format!(
+                "The disruption budget {budget} needs {desired} healthy pods and has {healthy} currently"
+            ),
+            Self::NotFound(_) | Self::Several => self.to_string(),
+        }
+    }
+}
+
+/// How many of the pods of a budget are healthy.
+pub(in crate::driver::sandbox) fn healthy_pods(api: &SandboxApi, budget: &PodDisruptionBudget) -> i32 {
+    let is_healthy = |pod: &&Arc<Pod>| !pod.is_terminating() && counts_as_ready(api, pod);
+    i32::try_from(covered(api, budget).filter(is_healthy).count()).unwrap_or(i32::MAX)
+}
+
+/// The status of a budget; where nobody has written one, with the pods that are there as those that are wanted.
+pub(in crate::driver) fn counted_status(
+    api: &SandboxApi,
+    budget: &PodDisruptionBudget,
+) -> PodDisruptionBudgetStatus {
+    if budget.status != PodDisruptionBudgetStatus::default() {
+        return budget.status.clone();
+    }
+    let expected = covered(api, budget).filter(|pod| !pod.is_terminal()).count();
+    let expected = i32::try_from(expected).unwrap_or(i32::MAX);
+    let healthy = healthy_pods(api, budget);
+    let desired = match (&budget.spec.min_available, &budget.spec.max_unavailable) {
+        (Some(least), _) => least.scaled(expected, true),
+        (None, Some(away)) => away.scaled(expected, true).map(|away| (expected - away).max(0)),
+        (None, None) => Some(expected),
+    };
+    PodDisruptionBudgetStatus {
+        // What is neither a number nor a percentage allows nothing.
+        disruptions_allowed: desired.map_or(0, |desired| (healthy - desired).max(0)),
+        current_healthy: healthy,
+        desired_healthy: desired.unwrap_or(expected),
+        expected_pods: expected,
+        disrupted_pods: BTreeMap::new(),
+    }
+}
+
 /// The pods that a budget covers.
 fn covered<'a>(
     api: &'a SandboxApi,
@@ -72,8 +116,7 @@ pub(super) fn sync(wx: &mut Wx<'_>, workloads: &Workloads, key: &NamespacedName)
     let mut budget = PodDisruptionBudget::clone(&old);
     match expected(wx.api, workloads, &old, &pods) {
         Ok((expected, desired)) => {
-            let healthy = pods.iter().filter(|pod| !pod.is_terminating() && wx.is_ready(pod)).count();
-            let healthy = i32::try_from(healthy).unwrap_or(i32::MAX);
+            let healthy = healthy_pods(wx.api, &old);
             let allowed = if expected > 0 { (healthy - desired).max(0) } else { 0 };
             budget.status = PodDisruptionBudgetStatus {
                 disruptions_allowed: allowed,
@@ -159,10 +202,13 @@ pub fn evict(
 ) -> Result<(), EvictionError> {
     let lost = || EvictionError::NotFound(key.name.clone());
     let pod = api.objects().pods.get(key).cloned().ok_or_else(lost)?;
-    // Where there are no kubelets a pod on a node stays Pending, and counts.
-    let is_pending = pod.status.phase == "Pending" && (api.has_kubelets() || !pod.is_assigned());
-    if !is_pending && !pod.is_terminal() && !pod.is_terminating() {
-        take_from_budget(api, &pod, now)?;
+    let budget = if is_free(api, &pod) { None } else { budget_to_ask(api, &pod)? };
+    if let Some(budget) = budget {
+        let mut budget = PodDisruptionBudget::clone(&budget);
+        budget.status.disruptions_allowed -= 1;
+        let at = serde_json::Value::from(now.truncate_to_second().to_rfc3339());
+        budget.status.disrupted_pods.insert(pod.metadata.name.to_string(), at);
+        api.write(budget.into());
     }
     let deleted = match grace_seconds {
         Some(seconds) => api.delete_pod_within(key, Duration::from_secs(seconds), now),
@@ -171,11 +217,23 @@ pub fn evict(
     deleted.map_err(|_| lost())
 }
 
-/// Takes one disruption from the budget of a pod, if it has one (`checkAndDecrement`).
-fn take_from_budget(api: &mut SandboxApi, pod: &Pod, now: Time) -> Result<(), EvictionError> {
+/// Why a pod would not be evicted now, if it would not.
+pub(in crate::driver) fn refusal(api: &SandboxApi, pod: &Pod) -> Option<EvictionError> {
+    if is_free(api, pod) { None } else { budget_to_ask(api, pod).err() }
+}
+
+/// Whether no budget is asked.
+fn is_free(api: &SandboxApi, pod: &Pod) -> bool {
+    // Where there are no kubelets a pod on a node stays Pending, and counts.
+    let is_pending = pod.status.phase == "Pending" && (api.has_kubelets() || !pod.is_assigned());
+    is_pending || pod.is_terminal() || pod.is_terminating()
+}
+
+/// The budget from which an eviction takes, if any (`checkAndDecrement`).
+fn budget_to_ask(api: &SandboxApi, pod: &Pod) -> Result<Option<Arc<PodDisruptionBudget>>, EvictionError> {
     let budgets = covering(api, pod);
     let budget = match budgets.as_slice() {
-        [] => return Ok(()),
+        [] => return Ok(None),
         [budget] => budget,
         _ => return Err(EvictionError::Several),
     };
@@ -183,7 +241,7 @@ fn take_from_budget(api: &mut SandboxApi, pod: &Pod, now: Time) -> Result<(), Ev
     let is_healthy = status.current_healthy >= status.desired_healthy && status.desired_healthy > 0;
     let always = budget.spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow");
     if !counts_as_ready(api, pod) && (always || is_healthy) {
-        return Ok(());
+        return Ok(None);
     }
     if status.disruptions_allowed <= 0 {
         return Err(EvictionError::Budget {
@@ -192,10 +250,5 @@ fn take_from_budget(api: &mut SandboxApi, pod: &Pod, now: Time) -> Result<(), Ev
             healthy: status.current_healthy,
         });
     }
-    let mut budget = PodDisruptionBudget::clone(budget);
-    budget.status.disruptions_allowed -= 1;
-    let at = serde_json::Value::from(now.truncate_to_second().to_rfc3339());
-    budget.status.disrupted_pods.insert(pod.metadata.name.to_string(), at);
-    api.write(budget.into());
-    Ok(())
+    Ok(Some(Arc::clone(budget)))
 }

@@ -28,9 +28,13 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
     }
 }
 
-/// Whether it counts as ready; where there are no kubelets, one that has a node does.
+/// Whether it counts as ready; where there are no kubelets, one that has a node does, unless it says otherwise.
 pub(super) fn counts_as_ready(api: &SandboxApi, pod: &Pod) -> bool {
-    if api.has_kubelets() { is_ready(pod) } else { pod.is_assigned() }
+    if api.has_kubelets() {
+        is_ready(pod)
+    } else {
+        pod.is_assigned() && pod.condition("Ready").is_none_or(|condition| condition.status == "True")
+    }
 }
 
 /// Since when it is ready; absent where that is not known.

@@ -2,7 +2,9 @@
 //!
 //! Five fields (minute, hour, day of the month, month, day of the week) with lists, ranges, steps and names, `?` for `*`,
 //! and the words `@hourly` to `@yearly` and `@every DURATION`. A day counts if it is one of either kind, unless one of
-//! the two is open. All times are UTC: there is no table of time zones here.
+//! the two is open. All times are UTC: there is no table of time zones here. The crates `cron` and `croner` read other
+//! languages (seconds and years, `L`, `W` and `#`, other rules for days), and what they take beyond this one would have to be
+//! refused here all the same.
 
 use std::collections::BTreeSet;
 
