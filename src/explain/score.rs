@@ -218,7 +218,7 @@ struct Share {
 }
 
 /// CPU and memory, the resources that the default configuration scores; those that the node lacks are left out.
-fn shares(pod: &PodInfo, node: &NodeInfo, assume_defaults: bool) -> Vec<Share> {
+fn shares(pod: &PodInfo, node: &NodeInfo, assume_defaults: bool) -> impl Iterator<Item = Share> + Clone {
     let used: &Resource = if assume_defaults { node.non_zero_requested() } else { node.requested() };
     let requests = &pod.resources.requests;
     let (cpu, memory) = if assume_defaults {
@@ -239,13 +239,12 @@ fn shares(pod: &PodInfo, node: &NodeInfo, assume_defaults: bool) -> Vec<Share> {
         with_pod: used.saturating_add(wanted),
         allocatable,
     })
-    .collect()
 }
 
 fn least_allocated(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &mut Lines) -> i64 {
     let value =
         |share: &Share| scaled(share.allocatable.saturating_sub(share.with_pod).max(0), share.allocatable);
-    mean_of_shares("least allocated", &shares(pod, node, true), lines, value, |share| {
+    mean_of_shares("least allocated", shares(pod, node, true), lines, value, |share| {
         let shown = comparable(share.resource, &[share.allocatable, share.with_pod]);
         let [there, used] = shown.as_slice() else { return String::new() };
         format!("{}: ({there} - {used}) x 100 / {there}", share.resource)
@@ -254,7 +253,7 @@ fn least_allocated(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &
 
 fn most_allocated(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &mut Lines) -> i64 {
     let value = |share: &Share| scaled(share.with_pod.min(share.allocatable), share.allocatable);
-    mean_of_shares("most allocated", &shares(pod, node, true), lines, value, |share| {
+    mean_of_shares("most allocated", shares(pod, node, true), lines, value, |share| {
         let shown = comparable(share.resource, &[share.allocatable, share.with_pod.min(share.allocatable)]);
         let [there, used] = shown.as_slice() else { return String::new() };
         format!("{}: {used} x 100 / {there}", share.resource)
@@ -263,19 +262,20 @@ fn most_allocated(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &m
 
 fn mean_of_shares(
     strategy: &str,
-    shares: &[Share],
+    shares: impl Iterator<Item = Share> + Clone,
     lines: &mut Lines,
     score: impl Fn(&Share) -> i64,
     say: impl Fn(&Share) -> String,
 ) -> i64 {
-    for share in shares {
-        lines.add(|| format!("{} = {}", say(share), score(share)));
+    let (mut sum, mut n) = (0_i64, 0_i64);
+    for share in shares.clone() {
+        lines.add(|| format!("{} = {}", say(&share), score(&share)));
+        sum = sum.saturating_add(score(&share));
+        n += 1;
     }
-    let sum: i64 = shares.iter().map(&score).sum();
-    let n = i64::try_from(shares.len()).unwrap_or(i64::MAX);
     let value = if n == 0 { 0 } else { sum / n };
     lines.add(|| {
-        let values: Vec<String> = shares.iter().map(|share| score(share).to_string()).collect();
+        let values: Vec<String> = shares.map(|share| score(&share).to_string()).collect();
         format!("{strategy}: ({}) / {n} = {value}", values.join(" + "))
     });
     value
@@ -288,19 +288,23 @@ fn scaled(part: i64, whole: i64) -> i64 {
 
 fn balanced_allocation(_: &CycleTrace, pod: &Arc<PodInfo>, node: &NodeInfo, lines: &mut Lines) -> i64 {
     let shares = shares(pod, node, false);
+    let two = {
+        let mut shares = shares.clone();
+        shares.next().zip(shares.next())
+    };
     let fraction = |share: &Share, amount: i64| (as_f64(amount) / as_f64(share.allocatable)).min(1.0);
     let balance = |amount: fn(&Share) -> i64| {
         // With two resources the standard deviation is half their distance, and with one it is 0.
-        let deviation = match shares.as_slice() {
-            [a, b] => ((fraction(a, amount(a)) - fraction(b, amount(b))) / 2.0).abs(),
-            _ => 0.0,
+        let deviation = match &two {
+            Some((a, b)) => ((fraction(a, amount(a)) - fraction(b, amount(b))) / 2.0).abs(),
+            None => 0.0,
         };
         truncated((1.0 - deviation) * 100.0)
     };
     let shown = |amount: fn(&Share) -> i64| {
         let percent = |share: &Share| fraction(share, amount(share)) * 100.0;
         let all: Vec<String> =
-            shares.iter().map(|share| format!("{} {:.1}%", share.resource, percent(share))).collect();
+            shares.clone().map(|share| format!("{} {:.1}%", share.resource, percent(&share))).collect();
         all.join(", ")
     };
     let (with, without) = (balance(|share| share.with_pod), balance(|share| share.without_pod));
