@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::Wx;
 use super::pods::is_ready;
 use super::workloads::Workloads;
-use crate::api::objects::{Pod, PodDisruptionBudget, PodDisruptionBudgetStatus};
+use crate::api::objects::{Labels, Pod, PodDisruptionBudget, PodDisruptionBudgetStatus};
 use crate::api::{Kind, NamespacedName, Selector, Str, Time, Uid};
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Said;
@@ -43,18 +43,35 @@ pub enum EvictionError {
     Several,
 }
 
-/// The pods that a budget covers; a selector that is absent covers none, an empty one all.
+/// Which pods of its namespace a budget covers; a selector that is absent covers none, an empty one all.
+fn selector(budget: &PodDisruptionBudget) -> Option<Selector> {
+    let selector = budget.spec.selector.as_ref();
+    selector.and_then(|selector| Selector::from_label_selector(Some(selector)).ok())
+}
+
+/// The pods that a budget covers.
 fn covered<'a>(
     api: &'a SandboxApi,
     budget: &'a PodDisruptionBudget,
 ) -> impl Iterator<Item = &'a Arc<Pod>> + 'a {
-    let selector = budget.spec.selector.as_ref();
-    let selector = selector.and_then(|selector| Selector::from_label_selector(Some(selector)).ok());
+    let selector = selector(budget);
     let first = NamespacedName::new(budget.metadata.namespace.clone(), "");
     let namespace = budget.metadata.namespace.clone();
     let pods = api.objects().pods.range(first..).take_while(move |(key, _)| key.namespace == namespace);
     pods.map(|(_, pod)| pod)
         .filter(move |pod| selector.as_ref().is_some_and(|selector| selector.matches(&pod.metadata.labels)))
+}
+
+/// The budgets that cover a pod of that namespace with those labels.
+pub(super) fn covering<'a>(
+    api: &'a SandboxApi,
+    namespace: &'a Str,
+    labels: &'a Labels,
+) -> impl Iterator<Item = &'a Arc<PodDisruptionBudget>> + 'a {
+    let first = NamespacedName::new(namespace.clone(), "");
+    let budgets = api.objects().pod_disruption_budgets.range(first..);
+    let budgets = budgets.take_while(move |(key, _)| key.namespace == *namespace).map(|(_, budget)| budget);
+    budgets.filter(|budget| selector(budget).is_some_and(|selector| selector.matches(labels)))
 }
 
 /// Counts the pods of a budget and writes what it allows.
@@ -142,13 +159,7 @@ pub fn evict(api: &mut SandboxApi, key: &NamespacedName, now: Time) -> Result<()
     let budget = if is_free {
         None
     } else {
-        let first = NamespacedName::new(key.namespace.clone(), "");
-        let budgets = api.objects().pod_disruption_budgets.range(first..);
-        let budgets = budgets.take_while(|(other, _)| other.namespace == key.namespace);
-        let mut own = budgets
-            .map(|(_, budget)| budget)
-            .filter(|budget| covered(api, budget).any(|other| other.metadata.name == key.name))
-            .cloned();
+        let mut own = covering(api, &key.namespace, &pod.metadata.labels).cloned();
         let budget = own.next();
         if own.next().is_some() {
             return Err(EvictionError::Several);
