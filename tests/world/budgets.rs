@@ -8,6 +8,8 @@ use schedscope::driver::sandbox::simulator::Simulator;
 use schedscope::driver::sandbox::world::WorldOrder;
 use schedscope::driver::session::Edit;
 
+use crate::support::world::apply;
+
 use super::{SECOND, deeds, deployment, is_ready, living, nodes, order, pods, run_checked, run_for};
 
 fn budget(spec: &str) -> String {
@@ -57,6 +59,23 @@ fn pods_that_are_not_ready_do_not_count_as_healthy() {
     let to_five = WorldOrder::Scale { kind: WorkloadKind::Deployment, key, replicas: 5 };
     assert_eq!(order(&mut simulator, to_five).unwrap(), "deployment/nginx-deployment scaled");
     assert_eq!(status(&simulator), (1, 3, 2, 5));
+}
+
+#[test]
+fn a_budget_counts_anew_when_a_pod_that_it_covered_is_labelled_otherwise_or_goes() {
+    let other = "{apiVersion: v1, kind: Pod, metadata: {name: other, labels: {app: nginx}}, spec: {containers: [{name: c, \
+                 image: i}]}}\n---\n";
+    let mut simulator = living(&(nodes(1) + &budget("minAvailable: 1") + other));
+    run_for(&mut simulator, 60 * SECOND);
+    assert_eq!(status(&simulator), (0, 1, 1, 1));
+    apply(&mut simulator, &other.replace("nginx", "apache"));
+    assert_eq!(status(&simulator), (0, 0, 1, 0));
+    apply(&mut simulator, other);
+    assert_eq!(status(&simulator), (0, 1, 1, 1));
+    let pod = NamespacedName::new("default", "other");
+    simulator.edit(&Edit::DeletePod(pod)).unwrap();
+    run_for(&mut simulator, 60 * SECOND);
+    assert_eq!(status(&simulator), (0, 0, 1, 0));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::Wx;
 use super::pods::counts_as_ready;
 use super::workloads::Workloads;
-use crate::api::objects::{Pod, PodDisruptionBudget, PodDisruptionBudgetStatus};
+use crate::api::objects::{Labels, Pod, PodDisruptionBudget, PodDisruptionBudgetStatus};
 use crate::api::{Duration, Kind, NamespacedName, Selector, Str, Time, Uid};
 use crate::driver::sandbox::api::SandboxApi;
 use crate::driver::sandbox::controllers::Said;
@@ -45,12 +45,16 @@ pub enum EvictionError {
 
 /// Which pods a budget covers: without a selector none, with an empty one all of its namespace.
 pub fn covers(budget: &PodDisruptionBudget) -> impl Fn(&Pod) -> bool + '_ {
-    let selector = budget.spec.selector.as_ref();
-    let selector = selector.and_then(|selector| Selector::from_label_selector(Some(selector)).ok());
+    let selector = selector(budget);
     move |pod| {
         pod.metadata.namespace == budget.metadata.namespace
             && selector.as_ref().is_some_and(|selector| selector.matches(&pod.metadata.labels))
     }
+}
+
+fn selector(budget: &PodDisruptionBudget) -> Option<Selector> {
+    let selector = budget.spec.selector.as_ref();
+    selector.and_then(|selector| Selector::from_label_selector(Some(selector)).ok())
 }
 
 impl EvictionError {
@@ -107,6 +111,18 @@ fn covered<'a>(
     let pods = pods.take_while(|(key, _)| key.namespace == budget.metadata.namespace);
     let is_its = covers(budget);
     pods.map(|(_, pod)| pod).filter(move |pod| is_its(pod))
+}
+
+/// The budgets that cover a pod of that namespace with those labels.
+pub(super) fn covering<'a>(
+    api: &'a SandboxApi,
+    namespace: &'a Str,
+    labels: &'a Labels,
+) -> impl Iterator<Item = &'a Arc<PodDisruptionBudget>> + 'a {
+    let first = NamespacedName::new(namespace.clone(), "");
+    let budgets = api.objects().pod_disruption_budgets.range(first..);
+    let budgets = budgets.take_while(move |(key, _)| key.namespace == *namespace).map(|(_, budget)| budget);
+    budgets.filter(|budget| selector(budget).is_some_and(|selector| selector.matches(labels)))
 }
 
 /// Counts the pods of a budget and writes what it allows.
@@ -182,14 +198,6 @@ fn expected_scale(api: &SandboxApi, workloads: &Workloads, pods: &[Arc<Pod>]) ->
     Ok(scales.values().sum())
 }
 
-/// The budgets that cover a pod.
-fn covering(api: &SandboxApi, pod: &Pod) -> Vec<Arc<PodDisruptionBudget>> {
-    let first = NamespacedName::new(pod.metadata.namespace.clone(), "");
-    let budgets = api.objects().pod_disruption_budgets.range(first..);
-    let budgets = budgets.take_while(|(key, _)| key.namespace == pod.metadata.namespace);
-    budgets.map(|(_, budget)| budget).filter(|budget| covers(budget)(pod)).cloned().collect()
-}
-
 /// Evicts a pod as the eviction subresource does, within so many seconds if they are given.
 ///
 /// # Errors
@@ -231,7 +239,7 @@ fn is_free(api: &SandboxApi, pod: &Pod) -> bool {
 
 /// The budget from which an eviction takes, if any (`checkAndDecrement`).
 fn budget_to_ask(api: &SandboxApi, pod: &Pod) -> Result<Option<Arc<PodDisruptionBudget>>, EvictionError> {
-    let budgets = covering(api, pod);
+    let budgets: Vec<_> = covering(api, &pod.metadata.namespace, &pod.metadata.labels).collect();
     let budget = match budgets.as_slice() {
         [] => return Ok(None),
         [budget] => budget,

@@ -41,7 +41,7 @@ pub(super) use workloads::{is_written_as, template_pointer};
 
 use super::api::{SandboxApi, WatchEvent};
 use super::controllers::{Deed, Journal, Said};
-use crate::api::objects::{Node, OwnerReference, Pod};
+use crate::api::objects::{Labels, Node, OwnerReference, Pod};
 use crate::api::workloads::{Living, WorkloadKind};
 use crate::api::{Duration, Kind, NamespacedName, Object, Rng, Str, Time};
 use crate::scheduler::Scheduler;
@@ -57,6 +57,8 @@ enum Item {
     Eviction(NamespacedName),
     /// Whoever cares for a pod that is not as it was.
     Owner(NamespacedName),
+    /// The budgets of a namespace that cover, or have covered, a pod with these labels.
+    Covering(Str, Labels),
     Workload(WorkloadKind, NamespacedName),
     Budget(NamespacedName),
 }
@@ -258,10 +260,15 @@ impl World {
         }
         if let WatchEvent::Modified { old, new } = event
             && let (Object::Pod(old), Object::Pod(new)) = (old, new)
-            && !matters(old, new)
         {
-            return;
+            if !matters(old, new) {
+                return;
+            }
+            if old.metadata.labels != new.metadata.labels {
+                self.due.insert(Item::Covering(key.namespace.clone(), old.metadata.labels.clone()));
+            }
         }
+        self.due.insert(Item::Covering(key.namespace.clone(), pod.metadata.labels.clone()));
         self.workloads.observe_pod(pod, is_gone, &mut self.due);
         self.due.extend([Item::Pod(key.clone()), Item::Eviction(key.clone()), Item::Owner(key)]);
     }
@@ -292,11 +299,10 @@ impl World {
                 }
                 Item::Owner(key) => {
                     autoscaler.look_soon(wx);
-                    let budgets = wx.api.objects().pod_disruption_budgets.keys();
-                    let near: Vec<NamespacedName> =
-                        budgets.filter(|budget| budget.namespace == key.namespace).cloned().collect();
-                    wx.due.extend(near.into_iter().map(Item::Budget));
-                    let owner = wx.pod(&key).and_then(|pod| pod.metadata.controller().cloned());
+                    let pod = wx.pod(&key);
+                    let labels = pod.as_ref().map(|pod| pod.metadata.labels.clone());
+                    wx.due.extend(labels.map(|labels| Item::Covering(key.namespace.clone(), labels)));
+                    let owner = pod.and_then(|pod| pod.metadata.controller().cloned());
                     if let Some((kind, key)) = owner.and_then(|owner| workloads.owner_of(&owner).cloned()) {
                         let above = workloads.get(&(kind, key.clone()));
                         let above = above.and_then(|item| item.workload.metadata.controller());
@@ -322,6 +328,11 @@ impl World {
                     } else if wx.settings.has(Part::Workloads) {
                         workloads.sync(wx, kubelets, &of);
                     }
+                }
+                Item::Covering(namespace, labels) => {
+                    let keys =
+                        budgets::covering(wx.api, &namespace, &labels).map(|budget| budget.metadata.key());
+                    wx.due.extend(keys.map(Item::Budget));
                 }
                 Item::Budget(key) => {
                     if wx.settings.has(Part::Budgets) {
