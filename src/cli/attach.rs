@@ -57,7 +57,7 @@ pub(super) fn run(args: &AttachArgs) -> anyhow::Result<u8> {
 
 /// The socket: the one that is named, else the one in `XDG_RUNTIME_DIR`.
 pub(super) fn socket(path: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
-    if let Some(path) = path.filter(|path| !path.as_os_str().is_empty()) {
+    if let Some(path) = path {
         return Ok(path.clone());
     }
     match std::env::var_os("XDG_RUNTIME_DIR") {

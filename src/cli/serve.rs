@@ -104,7 +104,7 @@ pub(super) fn run(args: &ServeArgs, program: &Main) -> anyhow::Result<u8> {
     let _consoles = match &args.console_socket {
         None => None,
         Some(path) => {
-            let path = attach::socket(Some(path))?;
+            let path = attach::socket(path.as_ref())?;
             let _context = serving.enter();
             let host = remote::host::open(&path, Arc::clone(&session))
                 .with_context(|| format!("--console-socket: {}", path.display()))?;

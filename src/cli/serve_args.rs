@@ -44,8 +44,8 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub record: RecordArgs,
     /// Opens a Unix socket for `schedscope attach`; without a path it is schedscope/console.sock in XDG_RUNTIME_DIR
-    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "")]
-    pub console_socket: Option<PathBuf>,
+    #[arg(long, value_name = "PATH", num_args = 0..=1)]
+    pub console_socket: Option<Option<PathBuf>>,
     /// Serves a schedulerName although somebody else holds the lease of a scheduler for it
     #[arg(long)]
     pub serve_anyway: bool,
@@ -154,7 +154,7 @@ pub struct ProxyArgs {
 #[derive(Clone, Debug, Args)]
 pub struct AttachArgs {
     /// The socket of the instance; schedscope/console.sock in XDG_RUNTIME_DIR without it
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", alias = "console-socket")]
     pub socket: Option<PathBuf>,
     /// Takes the controls, if nobody has them; :take does so later
     #[arg(long)]
@@ -166,4 +166,30 @@ pub struct AttachArgs {
 
 fn duration(text: &str) -> Result<Duration, String> {
     crate::tui::commands::parse_duration(text)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "flags that cannot be read are a failure of the test")]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Serve {
+        #[command(flatten)]
+        args: ServeArgs,
+    }
+
+    #[test]
+    fn the_socket_for_consoles_needs_no_path() {
+        let socket = |flags: &[&str]| {
+            let words = ["serve"].iter().chain(flags);
+            Serve::try_parse_from(words).unwrap().args.console_socket
+        };
+        assert_eq!(socket(&[]), None);
+        assert_eq!(socket(&["--console-socket"]), Some(None));
+        assert_eq!(socket(&["--console-socket", "-v", "2"]), Some(None));
+        assert_eq!(socket(&["--console-socket", "a/b.sock"]), Some(Some(PathBuf::from("a/b.sock"))));
+    }
 }

@@ -140,6 +140,7 @@ impl Live {
         let profiles: Vec<Str> =
             self.engine.scheduler().profiles().map(|profile| profile.profile_name.clone()).collect();
         let text = format!("ARMED: pods of {} are bound from now on", profiles.join(", "));
+        tracing::info!(target: "live", "{text}");
         self.ledger.session("arm", "done", &text, now());
         self.say(NoticeLevel::Warning, text);
     }
@@ -167,6 +168,7 @@ impl Live {
                 let effect = Effect { id, kind: EffectKind::Bind { pod, uid, node } };
                 self.ledger.withheld(&effect, self.engine.informers().objects(), now());
             }
+            tracing::warn!(target: "live", "Nothing is written any more: {why}");
             self.ledger.session("disarm", "done", why, now());
         }
         self.engine.set_mode(Mode::Observe, now());
