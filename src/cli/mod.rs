@@ -40,6 +40,7 @@ mod whatif;
 mod whatif_text;
 mod world;
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -80,9 +81,12 @@ mod exit {
 
 /// Parses the command line and does what it says with the plugins of that program. An error is the text for a person;
 /// the exit code is then 2.
-fn run(program: &Main) -> anyhow::Result<ExitCode> {
+fn run<W: Into<OsString> + Clone>(
+    words: impl IntoIterator<Item = W>,
+    program: &Main,
+) -> anyhow::Result<ExitCode> {
     let mut command = command();
-    let mut matches = command.get_matches_mut();
+    let mut matches = command.try_get_matches_from_mut(words).unwrap_or_else(|error| error.exit());
     let cli =
         Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command).exit());
     let code = match cli.command {

@@ -4,6 +4,7 @@
 //! here, and what is built of it (frameworks, schedulers, sessions) carries it on. Follows `app.NewSchedulerCommand` with
 //! `app.WithPlugin` of `cmd/kube-scheduler/app`.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use super::{exit, run, tell};
@@ -94,11 +95,16 @@ impl Main {
 
     /// Parses the command line, does what it says, and tells what went wrong. The answer is the exit code.
     pub fn run(self) -> ExitCode {
+        self.run_from(std::env::args_os())
+    }
+
+    /// The same with a command line of one's own. Its first word is the program's name.
+    pub fn run_from<W: Into<OsString> + Clone>(self, words: impl IntoIterator<Item = W>) -> ExitCode {
         if !self.problems.is_empty() {
             tell(&self.problems.join("\n"));
             return ExitCode::from(exit::WRONG);
         }
-        match run(&self) {
+        match run(words, &self) {
             Ok(code) => code,
             Err(error) => {
                 tell(&format!("{error:#}"));

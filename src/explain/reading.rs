@@ -36,7 +36,7 @@ pub struct RefusalCount {
     pub reason: String,
 }
 
-/// The nodes that one plugin alone refuses: those where the least is missing first, then by plugin and name.
+/// The nodes that one plugin alone refuses: those where the least is missing first, then by plugin, what it says, and name.
 pub fn one_change_away(reading: &PodReading) -> Vec<OneChange> {
     let mut found: Vec<OneChange> = reading
         .nodes
@@ -46,7 +46,8 @@ pub fn one_change_away(reading: &PodReading) -> Vec<OneChange> {
             _ => None,
         })
         .collect();
-    found.sort_by(|a, b| (a.shortage, a.plugin, &a.node).cmp(&(b.shortage, b.plugin, &b.node)));
+    let order = |change: &OneChange| (change.shortage, change.plugin);
+    found.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| (&a.what, &a.node).cmp(&(&b.what, &b.node))));
     found
 }
 

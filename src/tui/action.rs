@@ -219,6 +219,7 @@ actions! {
     AddPod "add-pod" [Global] hint 14 "add" "Add a pod from a template";
     Delete "delete" [Global] hint 15 "delete" "Delete the selected pod or node, after asking once";
     ToggleCordon "toggle-cordon" [Global] "Cordon or uncordon the selected node";
+    FindFix "find-fix" [Global] "Find what would let the selected pod run; each fix is tried in a copy";
     CopyName "copy-name" [Global] "Copy the name of the selected thing";
     CopyText "copy-text" [Global] "Copy everything that the details say of the selected thing";
 
@@ -277,6 +278,7 @@ actions! {
     CompareBranch "compare-branch" [Overlay] "Put the selected branch beside the present one";
     ToggleBreak "toggle-break" [Overlay] "Switch a breakpoint on or off";
     DeleteBreak "delete-break" [Overlay] "Delete a breakpoint or a watch";
+    CopyCommands "copy-commands" [Overlay] "Copy the command lines of the selected fix";
     Accept "accept" [Overlay Confirm TextInput] hint 1 "accept" "Do it";
     Refuse "refuse" [Confirm] hint 2 "no" "Leave it";
     Cancel "cancel" [TextInput] hint 2 "cancel" "Leave without doing anything";

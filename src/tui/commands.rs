@@ -375,7 +375,17 @@ pub const COMMANDS: &[CommandInfo] = &[
 ];
 
 /// Short names.
-const ALIASES: [(&str, &str); 4] = [("q", "quit"), ("h", "help"), ("s", "step"), ("n", "cycle")];
+const ALIASES: [(&str, &str); 9] = [
+    ("q", "quit"),
+    ("q!", "quit"),
+    ("exit", "quit"),
+    ("h", "help"),
+    ("s", "step"),
+    ("n", "cycle"),
+    ("pods", "focus-queues"),
+    ("po", "focus-queues"),
+    ("no", "focus-nodes"),
+];
 
 /// Reads a command line.
 pub fn parse(line: &str, cx: &CommandCx<'_>) -> Result<Deed, String> {
@@ -575,6 +585,9 @@ pub fn free_pod_name(view: &SessionView) -> String {
     format!("pod-{}", highest.saturating_add(1))
 }
 
+/// The rank of a name that has the typed letters, but others between them.
+const LETTERS_IN_ORDER: u32 = 3;
+
 /// How well `typed` matches a name; lower is better, `None` is not at all. A prefix is best, then a part, then
 /// the letters in order.
 pub fn rank(name: &str, typed: &str) -> Option<u32> {
@@ -589,7 +602,14 @@ pub fn rank(name: &str, typed: &str) -> Option<u32> {
         return Some(if at == 0 { 1 } else { 2 });
     }
     let mut rest = name.chars();
-    typed.chars().all(|c| rest.any(|other| other == c)).then_some(3)
+    typed.chars().all(|c| rest.any(|other| other == c)).then_some(LETTERS_IN_ORDER)
+}
+
+/// Whether a name that was typed up to here and sent off can be meant for a candidate that nobody moved to. One that only
+/// has its letters in the same order may do something else than was wanted.
+pub fn can_mean(candidate: &Candidate, typed: &str) -> bool {
+    let is_alias = ALIASES.iter().any(|(alias, full)| *alias == typed && *full == candidate.line);
+    is_alias || rank(&candidate.line, typed).is_some_and(|rank| rank < LETTERS_IN_ORDER)
 }
 
 const fn command(

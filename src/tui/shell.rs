@@ -573,6 +573,10 @@ impl Shell {
                 return self.go_to(subject);
             }
             OverlayOutcome::Tell(command) => return vec![Effect::Session(command)],
+            OverlayOutcome::Copy(text, said) => {
+                self.notify(NoticeLevel::Info, said);
+                return vec![Effect::Copy(text)];
+            }
             OverlayOutcome::Through(action) => {
                 self.overlays.pop();
                 return self.dispatch(action);

@@ -8,6 +8,7 @@ pub mod hostile;
 mod idle;
 mod input;
 mod panics;
+mod people;
 mod plain;
 mod replay;
 mod settings;

@@ -8,16 +8,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier};
 
 use schedscope::driver::session::SessionView;
 use schedscope::driver::work::WorkView;
 use schedscope::tui::keymap::Key;
 use schedscope::tui::keymap::key::{Code, parse_chord};
 use schedscope::tui::shell::Shell;
-use schedscope::tui::theme::load::BUILT_IN;
-use schedscope::tui::theme::{ColorDepth, Theme};
+use schedscope::tui::theme::library::Themes;
+use schedscope::tui::theme::{ColorDepth, MONO, Theme};
 
 use super::console::shell;
 use super::fixture::{self, Stage, scheduler};
@@ -26,6 +27,12 @@ use super::live_view::on_live;
 use super::overlays;
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 36), (200, 60)];
+
+/// All themes that are there without a file of a person's own.
+fn themes() -> Vec<Theme> {
+    let built_in = Themes::default();
+    built_in.names().map(|name| built_in.load(name, ColorDepth::TrueColor).unwrap().0).collect()
+}
 
 /// What is shown: the session, a command line to type, and keys.
 struct Scene {
@@ -122,10 +129,11 @@ fn styles(buf: &Buffer) -> String {
 fn every_pane_and_overlay_looks_as_it_did_in_every_theme_at_every_size() {
     let scenes = scenes();
     let mut texts: BTreeMap<(usize, usize), String> = BTreeMap::new();
-    for name in BUILT_IN {
+    for theme in themes() {
+        let name = theme.name().to_owned();
         let mut report = String::new();
         for (at, scene) in scenes.iter().enumerate() {
-            let mut shell = stage(scene, Theme::built_in(name, ColorDepth::TrueColor).unwrap());
+            let mut shell = stage(scene, theme.clone());
             for (which, size) in SIZES.into_iter().enumerate() {
                 let buf = draw(&mut shell, size);
                 writeln!(report, "{} {}x{}", scene.name, size.0, size.1).ok();
@@ -152,8 +160,8 @@ fn every_pane_and_overlay_looks_as_it_did_in_every_theme_at_every_size() {
 }
 
 /// Relative luminance, as the accessibility guidelines of the W3C have it.
-fn luminance(color: ratatui::style::Color) -> Option<f64> {
-    let ratatui::style::Color::Rgb(r, g, b) = color else { return None };
+fn luminance(color: Color) -> Option<f64> {
+    let Color::Rgb(r, g, b) = color else { return None };
     let part = |value: u8| {
         let value = f64::from(value) / 255.0;
         if value <= 0.03928 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
@@ -164,12 +172,13 @@ fn luminance(color: ratatui::style::Color) -> Option<f64> {
 #[test]
 fn whatever_is_read_has_enough_contrast_in_every_theme() {
     let is_read = |symbol: &str| symbol.chars().any(char::is_alphanumeric);
-    for name in BUILT_IN {
+    for theme in themes().into_iter().filter(|theme| theme.name() != MONO) {
+        let name = theme.name().to_owned();
         for scene in scenes() {
-            let mut shell = stage(&scene, Theme::built_in(name, ColorDepth::TrueColor).unwrap());
+            let mut shell = stage(&scene, theme.clone());
             let buf = draw(&mut shell, (120, 36));
             for cell in buf.content().iter().filter(|cell| is_read(cell.symbol())) {
-                let (Some(fg), Some(bg)) = (luminance(cell.fg), luminance(cell.bg)) else { continue };
+                let (fg, bg) = (luminance(cell.fg).unwrap(), luminance(cell.bg).unwrap());
                 let (light, dark) = (fg.max(bg), fg.min(bg));
                 let ratio = (light + 0.05) / (dark + 0.05);
                 assert!(
@@ -185,10 +194,40 @@ fn whatever_is_read_has_enough_contrast_in_every_theme() {
 }
 
 #[test]
+fn without_colours_what_is_selected_and_where_the_focus_is_are_seen_all_the_same() {
+    for scene in scenes() {
+        let mut shell = stage(&scene, Theme::mono());
+        for size in SIZES {
+            let buf = draw(&mut shell, size);
+            let marks =
+                |modifier| buf.content().iter().filter(|cell| cell.modifier.contains(modifier)).count();
+            let no_colour = |cell: &Cell| cell.fg == Color::Reset && cell.bg == Color::Reset;
+            assert!(buf.content().iter().all(no_colour), "{}", scene.name);
+            assert!(marks(Modifier::BOLD) > 0, "{}: nothing stands out", scene.name);
+            assert!(marks(Modifier::REVERSED) > 0, "{}: nothing is selected", scene.name);
+        }
+    }
+}
+
+#[test]
+fn every_theme_of_the_folder_is_built_in_and_looked_at() {
+    let mut files: Vec<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/themes"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .chain([MONO.to_owned()])
+        .collect();
+    files.sort();
+    let mut looked_at: Vec<String> = themes().iter().map(|theme| theme.name().to_owned()).collect();
+    looked_at.sort();
+    assert_eq!(files, looked_at);
+}
+
+#[test]
 fn what_is_under_way_is_seen_in_every_theme_at_every_size() {
-    for name in BUILT_IN {
+    for theme in themes() {
+        let name = theme.name().to_owned();
         let scene = scenes().swap_remove(0);
-        let mut shell = stage(&scene, Theme::built_in(name, ColorDepth::TrueColor).unwrap());
+        let mut shell = stage(&scene, theme);
         shell.set_work(Some(WorkView { number: 1, what: "going to 62 %".into(), done: 1, total: 4 }));
         for size in SIZES {
             let text = text_plane(&draw(&mut shell, size));

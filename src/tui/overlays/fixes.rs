@@ -43,6 +43,7 @@ impl Overlay for FixesOverlay {
         self.cursor.sync(report.fixes.len(), |index| index);
         match (action, self.cursor.index()) {
             (Action::Close, _) => OverlayOutcome::Close,
+            (Action::CopyCommands, Some(index)) => copied(report, index, cx),
             (Action::Accept, Some(index)) => OverlayOutcome::Session(SessionCommand::TryFix(index)),
             _ if self.cursor.handle(action, |index| index) => OverlayOutcome::Changed,
             _ => OverlayOutcome::Ignored,
@@ -69,7 +70,7 @@ impl Overlay for FixesOverlay {
         let n = put_wrapped(Rect { height: inner.height.min(3), ..inner }, buf, &summary, 0, Role::Text, cx);
         let top = u16::try_from(n).unwrap_or(1).min(3) + 1;
         let hints = Rect { y: inner.bottom() - 1, height: 1, ..inner };
-        let hint = [(Action::Accept, "do it here"), (Action::Close, "close")];
+        let hint = [(Action::Accept, "do it here"), (Action::CopyCommands, "copy"), (Action::Close, "close")];
         put_hints(hints, buf, &hint, CONTEXTS, cx);
         let Some(room) = inner.height.checked_sub(top + 2) else { return };
         // What the list does not need is for the selected one.
@@ -125,6 +126,19 @@ fn details(fix: &Fix, report: &FixReport, cx: &OverlayCx<'_>) -> String {
         lines.extend(fix.commands(&pod, "kubectl"));
     }
     lines.join("\n")
+}
+
+fn copied(report: &FixReport, index: usize, cx: &OverlayCx<'_>) -> OverlayOutcome {
+    let Some((fix, pod)) = report.fixes.get(index).zip(pod_of(report, cx)) else {
+        return OverlayOutcome::Ignored;
+    };
+    let commands = fix.commands(&pod, "kubectl");
+    let said = match commands.as_slice() {
+        [] => return OverlayOutcome::Ignored,
+        [only] => format!("copied {only}"),
+        several => format!("copied {} command lines", several.len()),
+    };
+    OverlayOutcome::Copy(commands.join("\n"), said)
 }
 
 /// The pod as the view has it.

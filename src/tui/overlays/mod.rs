@@ -82,6 +82,8 @@ pub enum OverlayOutcome {
     Filter(Option<String>),
     /// The focused pane gets an action; the overlay stays.
     Pane(Action),
+    /// A text is to be copied, and that said; the overlay stays.
+    Copy(String, String),
     /// It is done, and the action is done as if it had not been there.
     Through(Action),
 }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::action::{Action, Context};
-use crate::tui::commands::{Candidate, CommandCx, complete};
+use crate::tui::commands::{Candidate, CommandCx, can_mean, complete};
 use crate::tui::theme::Role;
 use crate::tui::widgets::line_editor::LineEditor;
 use crate::tui::widgets::text;
@@ -64,7 +64,7 @@ impl Palette {
         // candidate was moved to.
         let is_name = !self.editor.text().trim_start().contains(char::is_whitespace);
         match self.candidate() {
-            Some(candidate) if is_name || self.chosen > 0 => {
+            Some(candidate) if self.chosen > 0 || (is_name && can_mean(candidate, typed)) => {
                 if candidate.is_complete {
                     OverlayOutcome::Command(candidate.line.clone())
                 } else {

@@ -266,6 +266,8 @@ impl Shell {
                 open.is_news = true;
                 self.overlays.clear();
                 self.look_at(&step);
+                // What was said of the answer before is over.
+                self.notice = None;
                 if let Some(notice) = step.notice {
                     self.notify(NoticeLevel::Warning, notice);
                 }

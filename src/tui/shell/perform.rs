@@ -57,6 +57,7 @@ impl Shell {
                 );
             }
             Action::Delete => return self.carry_out("delete"),
+            Action::FindFix => return self.carry_out("fix"),
             Action::ToggleCordon => return self.toggle_cordon(),
             Action::CopyName => return self.copy_name(),
             Action::FocusNext => self.focus_by(1),

@@ -241,6 +241,20 @@ fn the_palette_runs_what_is_chosen_and_completes_what_needs_more() {
 }
 
 #[test]
+fn a_command_line_does_nothing_that_was_not_typed() {
+    let mut console = Console::new();
+    // The letters of "save-last" in their order.
+    console.press(":").type_("svl").press("enter");
+    assert!(console.effects.is_empty(), "{:?}", console.effects);
+    assert!(console.screen(120, 36).contains("unknown command \"svl\""), "{}", console.screen(120, 36));
+    for quit in ["q", "q!", "exit", "quit"] {
+        let mut console = Console::new();
+        console.press(":").type_(quit).press("enter");
+        assert_eq!(console.effects, [Effect::Quit], "{quit}");
+    }
+}
+
+#[test]
 fn a_mistake_in_a_command_line_is_said_with_what_was_meant() {
     let mut console = Console::new();
     console.press(":").type_("uncordn node-1").press("enter");

@@ -11,6 +11,7 @@ use crate::framework::PodInfo;
 use crate::scheduler::pod_log::{Attempt, PodLog, VerdictClass};
 use crate::scheduler::trace::CycleOutcome;
 use crate::scheduler::view::{BindingRow, QueueRow, View};
+use crate::tui::action::{Action, Context};
 use crate::tui::panes::Cx;
 use crate::tui::panes::log::outcome_text;
 use crate::tui::panes::predicted;
@@ -67,10 +68,10 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
     group(page, pod, view);
     if matches!(place, PodPlace::Unschedulable(_) | PodPlace::Backoff(_) | PodPlace::Active(..)) {
         let key = open_key(cx);
-        page.text(
-            format!("{key} asks every plugin about every node: which are one change away?"),
-            Role::Muted,
-        );
+        let fix =
+            cx.keymap.keys_for(Action::FindFix, &[Context::Details, Context::Global]).into_iter().next();
+        let fix = fix.map(|fix| format!("; {fix} finds what would let it run")).unwrap_or_default();
+        page.text(format!("{key} asks every plugin about every node{fix}."), Role::Muted);
     }
     let log = view.pod_logs.get(key).map(AsRef::as_ref);
     if let Some(log) = log {

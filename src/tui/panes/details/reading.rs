@@ -7,7 +7,7 @@ use super::page::Page;
 use crate::api::time::human_duration;
 use crate::api::{NamespacedName, Str};
 use crate::driver::inspect::{Found, Inspect, Inspected};
-use crate::explain;
+use crate::explain::{self, OneChange};
 use crate::framework::Code;
 use crate::scheduler::reading::{PairScores, PodReading};
 use crate::tui::action::{Action, Context};
@@ -16,6 +16,8 @@ use crate::tui::theme::Role;
 
 /// How many nodes that are one change away are listed.
 const N_LISTED: usize = 40;
+/// More nodes that are told the same are one entry.
+const N_ALIKE: usize = 3;
 
 /// The answer to a question of the session, if it is this one that was asked last.
 pub(super) fn answer<'c>(question: &Inspect, cx: &Cx<'c>) -> Option<&'c Arc<Inspected>> {
@@ -92,11 +94,16 @@ fn all_nodes(page: &mut Page, reading: &PodReading, cx: &Cx<'_>) {
     let away = explain::one_change_away(reading);
     if !away.is_empty() {
         page.heading(format!("one change away {}", away.len()));
-        for change in away.iter().take(N_LISTED) {
-            page.item_in(change.node.to_string(), format!("{}: {}", change.plugin, change.what), Role::Text);
+        let mut n_left = away.len();
+        let alike = away.chunk_by(|a, b| (a.plugin, &a.what) == (b.plugin, &b.what));
+        let entries =
+            alike.flat_map(|alike| alike.chunks(if alike.len() > N_ALIKE { alike.len() } else { 1 }));
+        for entry in entries.take(N_LISTED) {
+            one_change(page, entry, cx);
+            n_left -= entry.len();
         }
-        if away.len() > N_LISTED {
-            page.text(format!("{} more", away.len() - N_LISTED), Role::Muted);
+        if n_left > 0 {
+            page.text(format!("{n_left} more"), Role::Muted);
         }
     }
     let counts = explain::refusal_counts(reading);
@@ -138,6 +145,19 @@ fn all_nodes(page: &mut Page, reading: &PodReading, cx: &Cx<'_>) {
         page.count(reason.nodes, reading.nodes.len(), what, Role::Text);
     }
     page.text("An attempt asks no plugin behind the first that refuses; here all were asked.", Role::Muted);
+}
+
+/// Nodes that one plugin refuses with the same words.
+fn one_change(page: &mut Page, alike: &[OneChange], cx: &Cx<'_>) {
+    let [first, others @ ..] = alike else { return };
+    page.item_in(first.node.to_string(), format!("{}: {}", first.plugin, first.what), Role::Text);
+    if !others.is_empty() {
+        let names: Vec<&str> = others.iter().take(3).map(|change| &*change.node).collect();
+        page.note(
+            format!("and {} more like it: {}, {}", others.len(), names.join(", "), cx.glyphs.ellipsis),
+            Role::Muted,
+        );
+    }
 }
 
 fn pair(page: &mut Page, reading: &PodReading, node: &Str, cx: &Cx<'_>) {
