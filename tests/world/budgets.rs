@@ -2,7 +2,8 @@
 
 use schedscope::api::objects::PodDisruptionBudgetStatus;
 use schedscope::api::workloads::WorkloadKind;
-use schedscope::api::{Duration, NamespacedName};
+use schedscope::api::{Duration, Kind, NamespacedName};
+use schedscope::driver::runner::run_to_rest;
 use schedscope::driver::sandbox::changes::Change;
 use schedscope::driver::sandbox::simulator::Simulator;
 use schedscope::driver::sandbox::world::WorldOrder;
@@ -110,6 +111,21 @@ fn a_drain_refuses_to_lose_pods_that_nobody_makes_again() {
     order(&mut simulator, drain(true)).unwrap();
     run_for(&mut simulator, 10 * SECOND);
     assert!(super::pod(&simulator, "alone").is_none());
+}
+
+#[test]
+fn a_drain_that_a_budget_holds_for_good_is_not_waited_for() {
+    let manifest = nodes(2) + &budget("maxUnavailable: 0") + &deployment(4, "nginx:1", "");
+    let mut simulator = living(&manifest);
+    run_for(&mut simulator, 60 * SECOND);
+    order(&mut simulator, WorldOrder::Drain { node: "n-1".into(), is_forced: false }).unwrap();
+    run_to_rest(&mut simulator);
+    assert_eq!(pods(&simulator, "nginx").iter().filter(|pod| &*pod.spec.node_name == "n-1").count(), 2);
+    simulator
+        .edit(&Edit::Delete { kind: Kind::PodDisruptionBudget, key: NamespacedName::new("default", "web") })
+        .unwrap();
+    run_to_rest(&mut simulator);
+    assert!(pods(&simulator, "nginx").iter().all(|pod| &*pod.spec.node_name == "n-2"));
 }
 
 /// A pod names a controller that is not here: another one is made for it all the same, when its budget lets it go.

@@ -191,7 +191,7 @@ fn put_numbers(area: Rect, buf: &mut Buffer, answer: &WhatIf, cx: &OverlayCx<'_>
     }
 }
 
-/// Budgets that stand before it, in a sentence.
+/// Budgets that the scheduler would break to make room, in a sentence.
 fn budgets(answer: &WhatIf) -> String {
     let told = answer.budgets.iter().map(|budget| {
         format!("{} allows {} and {} would go", budget.budget, budget.allowed, budget.evicted.len())
@@ -200,7 +200,7 @@ fn budgets(answer: &WhatIf) -> String {
     if told.is_empty() {
         String::new()
     } else {
-        format!("Disruption budgets stand before it: {}.", told.join("; "))
+        format!("Preemption would break disruption budgets: {}.", told.join("; "))
     }
 }
 

@@ -3,14 +3,14 @@
 //! As with `--ignore-daemonsets --delete-emptydir-data`: pods of daemon sets stay. Pods that nobody would make again are
 //! a reason to refuse, unless it is forced.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::alarms::Alarm;
 use super::budgets::evict;
 use super::{Item, Wx};
 use crate::api::objects::Pod;
-use crate::api::{Duration, NamespacedName, Str};
+use crate::api::{Duration, NamespacedName, Str, Uid};
 use crate::driver::sandbox::controllers::Said;
 
 const NAME: &str = "drain";
@@ -21,7 +21,16 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// The nodes that are being drained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Drains {
-    nodes: BTreeSet<Str>,
+    nodes: BTreeMap<Str, Drain>,
+}
+
+/// A node that is being drained.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Drain {
+    /// The pods that were there when it began: those that come later are left alone.
+    pods: BTreeSet<Uid>,
+    /// Whether budgets have refused all that is left, and neither pod nor budget has changed since.
+    is_held: bool,
 }
 
 /// The pods of a node that a drain takes away.
@@ -34,9 +43,14 @@ fn evictable(wx: &Wx<'_>, node: &Str) -> Vec<Arc<Pod>> {
 }
 
 impl Drains {
-    /// Whether a drain is under way.
-    pub(super) fn is_idle(&self) -> bool {
-        self.nodes.is_empty()
+    /// Whether a drain is under way that may get on.
+    pub(super) fn is_moving(&self) -> bool {
+        self.nodes.values().any(|drain| !drain.is_held)
+    }
+
+    /// A pod or a budget has changed: more may be allowed than was.
+    pub(super) fn something_changed(&mut self) {
+        self.nodes.values_mut().for_each(|drain| drain.is_held = false);
     }
 
     /// Begins.
@@ -60,7 +74,8 @@ impl Drains {
             ));
         }
         wx.api.cordon(node).map_err(|error| error.to_string())?;
-        self.nodes.insert(node.clone());
+        let uids = pods.iter().map(|pod| pod.uid().clone()).collect();
+        self.nodes.insert(node.clone(), Drain { pods: uids, is_held: false });
         let n = pods.len();
         self.go_on(wx, node);
         Ok(match n {
@@ -71,9 +86,7 @@ impl Drains {
 
     /// Tries to evict what is left.
     pub(super) fn go_on(&mut self, wx: &mut Wx<'_>, node: &Str) {
-        if !self.nodes.contains(node) {
-            return;
-        }
+        let Some(drain) = self.nodes.get_mut(node) else { return };
         let key = NamespacedName::cluster(node.clone());
         let is_cordoned = wx.api.objects().node(node).is_some_and(|node| node.spec.unschedulable);
         if !is_cordoned {
@@ -85,15 +98,18 @@ impl Drains {
                 Said::done("DrainEnded", "is not drained further: it is not cordoned"),
             );
         }
-        let pods = evictable(wx, node);
+        let mut pods = evictable(wx, node);
+        pods.retain(|pod| drain.pods.contains(pod.uid()));
         if pods.is_empty() {
             self.nodes.remove(node);
             return wx.tell(NAME, "Node", &key, Said::done("Drained", "is drained"));
         }
+        drain.is_held = pods.iter().all(|pod| !pod.is_terminating());
         for pod in pods.iter().filter(|pod| !pod.is_terminating()) {
             let pod_key = pod.key();
             match evict(wx.api, &pod_key, None, wx.now) {
                 Ok(()) => {
+                    drain.is_held = false;
                     let said = Said::done("Evicted", format!("is evicted from {node}"));
                     wx.tell(NAME, "Pod", &pod_key, said);
                 }

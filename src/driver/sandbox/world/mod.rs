@@ -222,6 +222,9 @@ impl World {
             WatchEvent::Added(object) | WatchEvent::Modified { new: object, .. } => (object, false),
             WatchEvent::Deleted(object) => (object, true),
         };
+        if matches!(object, Object::Pod(_) | Object::PodDisruptionBudget(_)) {
+            self.drains.something_changed();
+        }
         match object {
             Object::Node(node) => {
                 self.due.insert(Item::Node(node.name().clone()));
@@ -356,7 +359,7 @@ impl World {
                 || matches!(alarm, Alarm::Workload(kind, _) if *kind != WorkloadKind::CronJob)
         };
         let has_pods = self.settings.has(Part::Kubelets) && self.kubelets.is_moving();
-        has_pods || self.alarms.iter().any(is_end) || !self.drains.is_idle() || !self.autoscaler.is_idle()
+        has_pods || self.alarms.iter().any(is_end) || self.drains.is_moving() || !self.autoscaler.is_idle()
     }
 
     /// Time has gone on.
