@@ -19,7 +19,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 use vt100::{MouseProtocolMode, Screen};
 
 /// After so long what is waited for will not come. Generous: only a failing test waits so long.
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(120);
 /// A terminal that has said nothing for so long has said all that it was going to say.
 const QUIET: Duration = Duration::from_millis(80);
 
