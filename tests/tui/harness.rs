@@ -133,12 +133,14 @@ impl Screen {
         let mut buf = Buffer::empty(area);
         let (pane, cx) = self.split();
         buf.set_style(area, cx.theme.style(Role::Screen));
+        let border = cx.theme.style(if cx.focused { Role::BorderFocused } else { Role::Border });
+        let inner = frame::frame(area, &mut buf, &Line::default(), border, cx.glyphs);
+        pane.render(inner, &mut buf, &cx);
+        // As in the console, the title counts what was drawn.
         let title_style = cx.theme.style(if cx.focused { Role::TitleFocused } else { Role::Title });
         let mut title = Line::from(Span::styled("", title_style));
         title.spans.extend(pane.title(&cx).spans);
-        let border = cx.theme.style(if cx.focused { Role::BorderFocused } else { Role::Border });
-        let inner = frame::frame(area, &mut buf, &title, border, cx.glyphs);
-        pane.render(inner, &mut buf, &cx);
+        frame::put_title(area, &mut buf, &title, cx.glyphs);
         buf
     }
 
