@@ -336,7 +336,8 @@ pub trait Pane {
     fn id(&self) -> PaneId;
 
     /// What stands in its frame: name, counts, and what it is about. It begins with the name or with what stands
-    /// for it; the shell adds blanks, number and filter.
+    /// for it; the shell adds blanks, number and filter. Asked for after [`Pane::render`], so that what it counts is
+    /// what was drawn.
     fn title(&self, cx: &Cx<'_>) -> Line<'static>;
 
     /// The counts for its tab, such as `4·2·5`; empty if it has none.

@@ -85,8 +85,9 @@ impl Shell {
         let cx = pane_cx(&self.world, &self.look, &self.keys.keymap, self.selected.as_ref(), true);
         let pane = &mut self.panes[id.index()];
         pane.set_filter(filter);
-        let title = pane.title(&cx);
         pane.render(area, &mut buffer, &cx);
+        // It counts what was drawn.
+        let title = pane.title(&cx);
         pane.set_filter(self.focus.filters[id.index()].as_deref());
         let title: String = title.spans.iter().map(|span| span.content.as_ref()).collect();
         let mut lines = vec![title.trim().to_owned()];
