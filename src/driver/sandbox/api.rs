@@ -161,7 +161,7 @@ pub struct SandboxApi {
     pub(super) documents: Documents,
     /// Whether kubelets run, who end pods themselves.
     has_kubelets: bool,
-    /// Whether new pods get the tolerations that clusters give them for nodes that are lost.
+    /// Whether somebody looks after pods of lost nodes: new ones get the tolerations that clusters give them.
     gives_tolerations: bool,
     /// Whether clients see it, so that whole objects are kept.
     is_served: bool,
@@ -249,6 +249,11 @@ impl SandboxApi {
     /// Whether kubelets run, who end pods themselves.
     pub(super) const fn has_kubelets(&self) -> bool {
         self.has_kubelets
+    }
+
+    /// Whether pods of nodes that are gone are collected in their time.
+    pub(super) const fn collects_pods(&self) -> bool {
+        self.gives_tolerations
     }
 
     /// Clients see it from now on.
