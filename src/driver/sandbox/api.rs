@@ -80,7 +80,7 @@ pub enum ApiError {
         /// The object's name.
         name: Str,
         /// The field's path.
-        field: &'static str,
+        field: String,
         /// What is wrong with it.
         reason: String,
     },
@@ -213,12 +213,10 @@ impl SandboxApi {
         let Loaded { objects, origins, report, .. } = loaded;
         let placed = |AdmissionError { index, kind, key, error }: AdmissionError| {
             let (path, reason) = match &error {
-                ApiError::Invalid { field, reason, .. } => (*field, reason.clone()),
+                ApiError::Invalid { field, reason, .. } => (field.as_str(), reason.clone()),
                 _ => ("", error.to_string()),
             };
-            let keys = path.split('.').filter(|key| !key.is_empty());
-            let path: Vec<Segment> = keys.map(|key| Segment::Key(key.into())).collect();
-            Some(origins.get(index)?.error(sources, kind, &key, &path, reason))
+            Some(origins.get(index)?.error(sources, kind, &key, &Segment::path(path), reason))
         };
         match Self::new(objects, now) {
             Ok(api) => Ok((api, report)),
