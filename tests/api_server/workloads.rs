@@ -204,3 +204,16 @@ fn a_node_that_a_client_deletes_takes_its_pods_with_it_and_their_controllers_mak
     assert_eq!(served.call("DELETE", "/api/v1/nodes/node-2", JSON, &Value::Null).0, 200);
     served.until("new pods", || on("node-1") == 4 && on("node-2") == 0);
 }
+
+#[test]
+fn a_node_that_says_nothing_of_itself_is_shown_as_ready_since_pods_run_there() {
+    let served = Served::start(CLUSTER, &["--no-scheduler"]);
+    served.create(
+        "/api/v1/nodes",
+        &json!({"metadata": {"name": "bare"}, "status": {"capacity": {"cpu": "1"}}}),
+    );
+    let accept = [("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")];
+    let (_, table) = served.send("GET", "/api/v1/nodes?fieldSelector=metadata.name%3Dbare", &accept, b"");
+    let table: Value = serde_json::from_str(&table).unwrap();
+    assert_eq!(table["rows"][0]["cells"][1], "Ready");
+}

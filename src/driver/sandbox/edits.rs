@@ -533,6 +533,6 @@ mod tests {
         api.apply_text("test", pod, Time::ZERO).unwrap();
         let nodes = crate::driver::sandbox::resources::ResourceId::of("", "nodes").unwrap();
         api.delete_document(nodes, &NamespacedName::cluster("a-1"), None, Time::ZERO).unwrap();
-        assert!(api.objects().pods.get(&NamespacedName::new("default", "x")).is_none());
+        assert!(!api.objects().pods.contains_key(&NamespacedName::new("default", "x")));
     }
 }
