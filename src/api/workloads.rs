@@ -242,7 +242,7 @@ specs! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadProblem {
     /// Such as `spec.selector`.
-    pub path: &'static str,
+    pub path: String,
     /// The sentence.
     pub reason: String,
 }
@@ -374,7 +374,12 @@ impl Workload {
     /// # Errors
     /// The field and what is wrong with it.
     pub fn check(&self) -> Result<(), WorkloadProblem> {
-        let wrong = |path: &'static str, reason: String| Err(WorkloadProblem { path, reason });
+        let wrong = |path: &str, reason: String| Err(WorkloadProblem { path: path.to_owned(), reason });
+        if let Some((field, reason)) = self.template().spec.negative_amount() {
+            let template =
+                if self.kind() == WorkloadKind::CronJob { "spec.jobTemplate.spec" } else { "spec" };
+            return wrong(&format!("{template}.template.spec.{field}"), reason);
+        }
         let negative = self.replicas().filter(|replicas| *replicas < 0);
         if let Some(replicas) = negative {
             let path = if self.kind() == WorkloadKind::Job { "spec.parallelism" } else { "spec.replicas" };
@@ -535,14 +540,14 @@ impl Living {
         match self {
             Self::Workload(workload) => workload.check(),
             Self::NodeGroup(group) if group.spec.max < group.spec.min => Err(WorkloadProblem {
-                path: "spec.max",
+                path: "spec.max".to_owned(),
                 reason: format!("{} is less than min, which is {}", group.spec.max, group.spec.min),
             }),
             Self::NodeGroup(group)
                 if group.spec.template.status.allocatable.is_empty()
                     && group.spec.template.status.capacity.is_empty() =>
             {
-                let path = "spec.template.status.allocatable";
+                let path = "spec.template.status.allocatable".to_owned();
                 Err(WorkloadProblem {
                     path,
                     reason: "it is missing: nodes of the group would be empty".to_owned(),

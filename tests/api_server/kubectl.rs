@@ -89,6 +89,8 @@ fn kubectl_works_on_a_sandbox() {
     assert!(kubectl.must("auth can-i create pods").contains("yes"));
 
     served.until("a failure", || kubectl.must("get events -n shop").contains("FailedScheduling"));
+    let said = kubectl.must("get events -n shop --sort-by=.lastTimestamp");
+    assert!(said.contains("FailedScheduling"), "{said}");
     let said = kubectl.must("describe pod big -n shop");
     assert!(said.contains("FailedScheduling") && said.contains("0/2 nodes are available"), "{said}");
     kubectl.must("describe node node-1");
@@ -126,6 +128,13 @@ fn kubectl_works_on_a_sandbox() {
     kubectl.must("delete deployment web -n shop");
     kubectl.must("delete configmap settings -n shop");
     kubectl.must("delete namespace extra --timeout=60s");
+    let widget = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}\n";
+    let (_, said) = kubectl.run(&format!("apply -f {}", served.file("widget.yaml", widget).display()));
+    assert!(said.contains("no matches for kind \"Widget\" in version \"example.com/v1\""), "{said}");
+    let wrong = served.file("wrong.yaml", &MORE.replace("labels: {app: web}", "labels: {app: other}"));
+    let (_, said) = kubectl.run(&format!("apply -f {}", wrong.display()));
+    let why = "The Deployment \"web\" is invalid: spec.template.metadata.labels: ";
+    assert!(said.contains(why), "{said}");
     let said = kubectl.must(&format!("apply --server-side -f {file}"));
     assert!(said.contains("serverside-applied"), "{said}");
 }

@@ -135,3 +135,85 @@ status: {{phase: Failed}}
     let (_, done) = served.get(&format!("{PODS}/done"));
     assert_eq!(done["status"]["phase"], "Failed");
 }
+
+#[test]
+fn what_is_invalid_is_told_with_the_object_and_the_field() {
+    let served = Served::start(CLUSTER, &["--no-scheduler"]);
+    let deployment = json!({
+        "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": {"app": "a"}}, "template": {
+            "metadata": {"labels": {"app": "b"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]},
+        }},
+    });
+    let (code, status) = served.call("POST", DEPLOYMENTS, JSON, &deployment);
+    let details = &status["details"];
+    assert_eq!((code, details["name"].as_str(), details["group"].as_str()), (422, Some("web"), Some("apps")));
+    assert_eq!(details["causes"][0]["field"], "spec.template.metadata.labels");
+    assert_eq!(details["causes"][0]["reason"], "FieldValueInvalid");
+
+    let mut pod = super::harness::pod("q", "-2");
+    let (code, status) = served.call("POST", PODS, JSON, &pod);
+    let said = "Pod \"q\" is invalid: spec.containers[0].resources.requests[cpu]: Invalid value: \"-2\": must be \
+                greater than or equal to 0";
+    assert_eq!((code, status["message"].as_str()), (422, Some(said)));
+    assert_eq!(status["details"]["name"], "q");
+    assert_eq!(status["details"]["causes"][0]["field"], "spec.containers[0].resources.requests[cpu]");
+
+    // Where nothing is known of the field, kubectl shows the sentence only if there is nothing else to show.
+    pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1".into();
+    served.create(PODS, &pod);
+    let patch = json!([{"op": "remove", "path": "/spec/lost"}]);
+    let path = format!("{PODS}/q");
+    let (code, status) = served.call("PATCH", &path, "application/json-patch+json", &patch);
+    assert_eq!((code, &status["details"]), (422, &json!({})));
+    assert!(status["message"].as_str().unwrap().contains("/spec/lost"), "{status}");
+}
+
+#[test]
+fn a_file_is_applied_again_over_the_sandbox_that_was_made_of_it() {
+    let own = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "own", "namespace": "shop"},
+        "spec": {
+            "containers": [{
+                "name": "c", "image": "i:1", "ports": [{"containerPort": 80}],
+                "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+            }],
+            "volumes": [{"name": "data", "emptyDir": {}}],
+        },
+    });
+    let served = Served::start(&format!("{CLUSTER}---\n{own}\n"), &[]);
+    served.until_bound("own");
+    let path = format!("{PODS}/own");
+    let (code, pod) = served.call("PATCH", &path, "application/strategic-merge-patch+json", &own);
+    assert_eq!(code, 200, "{pod}");
+    assert_eq!(pod["spec"]["containers"][0]["volumeMounts"][0]["mountPath"], "/data");
+}
+
+#[test]
+fn a_node_that_a_client_deletes_takes_its_pods_with_it_and_their_controllers_make_new_ones() {
+    let served = Served::start(CLUSTER, &["--speed", "50"]);
+    let deployment = json!({
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}}, "template": {
+            "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]},
+        }},
+    });
+    served.create(DEPLOYMENTS, &deployment);
+    let on = |node: &str| items(&served, PODS).iter().filter(|pod| pod["spec"]["nodeName"] == node).count();
+    served.until("pods on both nodes", || on("node-1") + on("node-2") == 4);
+    assert_eq!(served.call("DELETE", "/api/v1/nodes/node-2", JSON, &Value::Null).0, 200);
+    served.until("new pods", || on("node-1") == 4 && on("node-2") == 0);
+}
+
+#[test]
+fn a_node_that_says_nothing_of_itself_is_shown_as_ready_since_pods_run_there() {
+    let served = Served::start(CLUSTER, &["--no-scheduler"]);
+    served.create(
+        "/api/v1/nodes",
+        &json!({"metadata": {"name": "bare"}, "status": {"capacity": {"cpu": "1"}}}),
+    );
+    let accept = [("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")];
+    let (_, table) = served.send("GET", "/api/v1/nodes?fieldSelector=metadata.name%3Dbare", &accept, b"");
+    let table: Value = serde_json::from_str(&table).unwrap();
+    assert_eq!(table["rows"][0]["cells"][1], "Ready");
+}

@@ -69,9 +69,17 @@ fn several_mistakes_are_told_at_once() {
 
 #[test]
 fn what_admission_would_refuse_is_refused() {
-    for (text, words) in
-        [(FITS.replace("containers: [", "priorityClassName: lost, containers: ["), &["shop/web", "lost"][..])]
-    {
+    for (text, words) in [
+        (FITS.replace("containers: [", "priorityClassName: lost, containers: ["), &["shop/web", "lost"][..]),
+        (
+            FITS.replace("cpu: '1'", "cpu: '-2'"),
+            &[
+                "broken.yaml:4:",
+                "Pod shop/web: spec.containers[0].resources.requests.cpu: Invalid value: \"-2\": must be greater \
+                     than or equal to 0",
+            ][..],
+        ),
+    ] {
         let said = refused(&text);
         for word in words {
             assert!(said.contains(word), "{word} is not in\n{said}");

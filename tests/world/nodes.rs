@@ -4,7 +4,7 @@ use schedscope::api::Duration;
 use schedscope::driver::sandbox::world::WorldOrder;
 use schedscope::driver::session::Edit;
 
-use super::{SECOND, apply, deployment, is_ready, living, nodes, order, pod, pods, run_for};
+use super::{SECOND, apply, deeds, deployment, is_ready, living, nodes, order, pod, pods, run_for};
 
 fn taints(simulator: &schedscope::driver::sandbox::simulator::Simulator, node: &str) -> Vec<String> {
     let node = simulator.api().objects().node(&node.into()).unwrap();
@@ -121,4 +121,35 @@ fn a_taint_without_a_toleration_evicts_at_once_and_one_with_seconds_later() {
     assert_eq!(there(&simulator), [false, false, true, true]);
     run_for(&mut simulator, Duration::from_secs(3_600));
     assert_eq!(there(&simulator), [false, false, true, true]);
+}
+
+/// `gcOrphaned` of the pod garbage collector: pods of a node that has been missing for 40 s are failed and deleted at
+/// once; controllers make new ones.
+#[test]
+fn pods_of_a_node_that_does_not_exist_are_collected_and_replaced() {
+    let cluster = nodes(3) + &deployment(6, "nginx:1.14.2", "");
+    let mut simulator = living(&cluster);
+    run_for(&mut simulator, 30 * SECOND);
+    let on = |simulator: &_, node: &str| {
+        pods(simulator, "nginx").iter().filter(|pod| &*pod.spec.node_name == node).count()
+    };
+    assert_eq!(on(&simulator, "n-2"), 2);
+    assert_eq!(
+        simulator.edit(&Edit::DeleteNode("n-2".into())).unwrap(),
+        "node \"n-2\" deleted; pod garbage collection takes its 2 pods in 40s"
+    );
+    run_for(&mut simulator, 39 * SECOND);
+    assert_eq!((on(&simulator, "n-2"), pods(&simulator, "nginx").len()), (2, 6));
+    run_for(&mut simulator, 15 * SECOND);
+    assert_eq!(on(&simulator, "n-2"), 0);
+    let there = pods(&simulator, "nginx");
+    assert_eq!((there.len(), there.iter().filter(|pod| is_ready(pod)).count()), (6, 6));
+    assert_eq!(deeds(&simulator).iter().filter(|deed| deed.starts_with("DeletionByPodGC")).count(), 2);
+    // One that comes back in time keeps its pods.
+    simulator.edit(&Edit::DeleteNode("n-1".into())).unwrap();
+    let before = on(&simulator, "n-1");
+    run_for(&mut simulator, 20 * SECOND);
+    apply(&mut simulator, &nodes(1)).unwrap();
+    run_for(&mut simulator, 60 * SECOND);
+    assert_eq!(on(&simulator, "n-1"), before);
 }

@@ -491,16 +491,17 @@ impl Reading<'_, '_> {
             metadata.namespace = "default".into();
         }
         object.check().map_err(|problem| {
-            let keys: Vec<&str> = problem.path.split('.').collect();
+            let mut path = Segment::path(&problem.path);
             // As far into it as the text goes.
             let mut place = root;
-            for key in &keys {
+            for segment in &path {
+                let Segment::Key(key) = segment else { break };
                 match get(self.nodes, place, key) {
                     Some(at) => place = at,
                     None => break,
                 }
             }
-            let path = keys.iter().rev().map(|key| Segment::Key((*key).into())).collect();
+            path.reverse();
             DecodeError { reason: problem.reason, path, offset: Some(self.offset(place)) }
         })?;
         Ok(object)

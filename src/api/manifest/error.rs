@@ -20,6 +20,24 @@ pub enum Segment {
     Index(usize),
 }
 
+impl Segment {
+    /// The steps of a path as the API server writes it: `spec.containers[0].resources.requests[cpu]`.
+    pub fn path(text: &str) -> Vec<Self> {
+        let mut path = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (step, behind) = match rest.strip_prefix('[') {
+                Some(inner) => inner.split_once(']').unwrap_or((inner, "")),
+                None => rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len())),
+            };
+            let position = step.parse().ok().filter(|_| rest.starts_with('['));
+            path.push(position.map_or_else(|| Self::Key(step.into()), Self::Index));
+            rest = behind.strip_prefix('.').unwrap_or(behind);
+        }
+        path
+    }
+}
+
 /// Writes a path as people write it: `spec.containers[0].resources.requests.cpu`.
 pub fn path_text(path: &[Segment]) -> String {
     let mut text = String::new();

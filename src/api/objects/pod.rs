@@ -143,6 +143,27 @@ impl PodSpec {
     pub fn restart_policy(&self) -> &str {
         self.restart_policy.as_deref().unwrap_or("Always")
     }
+
+    /// The first amount of a resource that is negative: its field, from the spec on, and what an API server says of it.
+    pub fn negative_amount(&self) -> Option<(String, String)> {
+        let in_list = |place: &str, list: &ResourceList| {
+            let (name, amount) = list.iter().find(|(_, amount)| amount.signum() < 0)?;
+            let reason = format!("Invalid value: \"{amount}\": must be greater than or equal to 0");
+            Some((format!("{place}[{name}]"), reason))
+        };
+        let in_both = |place: &str, resources: &ResourceRequirements| {
+            in_list(&format!("{place}resources.limits"), &resources.limits)
+                .or_else(|| in_list(&format!("{place}resources.requests"), &resources.requests))
+        };
+        let in_containers = |field: &str, containers: &[Container]| {
+            let mut places = containers.iter().enumerate();
+            places.find_map(|(n, container)| in_both(&format!("{field}[{n}]."), &container.resources))
+        };
+        in_containers("containers", &self.containers)
+            .or_else(|| in_containers("initContainers", &self.init_containers))
+            .or_else(|| self.resources.as_ref().and_then(|resources| in_both("", resources)))
+            .or_else(|| in_list("overhead", &self.overhead))
+    }
 }
 
 fn not_always<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

@@ -7,12 +7,14 @@ use http::{Response, StatusCode};
 use hyper::body::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::body::{Answer, json_answer};
+use super::body::{Answer, answer as answer_with, json_answer};
 use super::route::{Route, parse};
 use crate::driver::sandbox::resources::{Resource, ResourceId};
 
 /// The version whose API this is.
 const KUBERNETES_VERSION: &str = "v1.36.3";
+/// As the real server writes it: the at sign of what is asked for cannot stand in an answer.
+const OPENAPI_V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 /// Groups whose requests are answered and of which nothing is kept.
@@ -38,6 +40,10 @@ pub(super) fn answer(path: &str, accept: &str) -> Option<Response<Answer>> {
     match path {
         "/version" | "/version/" => return ok(&version()),
         "/openapi/v3" => return ok(&openapi_index()),
+        // kubectl looks here for kinds that it does not find elsewhere. An empty message is an empty document.
+        "/openapi/v2" if accept.contains("openapi.spec.v2") => {
+            return Some(answer_with(StatusCode::OK, OPENAPI_V2_PROTOBUF, Bytes::new()));
+        }
         "/openapi/v2" => return ok(&json!({"swagger": "2.0", "info": {"title": "schedscope"}, "paths": {}})),
         "/" => {
             let paths =

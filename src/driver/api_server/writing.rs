@@ -224,7 +224,9 @@ async fn create(
         fields.shift_remove("resourceVersion");
     }
     let verb = ClientVerb::Create(Arc::new(document));
-    let mut response = change(served, &target, query, verb, form).await?;
+    let name = target.name.as_deref().unwrap_or_default();
+    let made = change(served, &target, query, verb, form).await;
+    let mut response = made.map_err(|refusal| refusal.named(name))?;
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)
 }
@@ -246,8 +248,8 @@ async fn change(
     let now = served.mirror.now();
     if own::is_own(id) {
         if key.name.is_empty() {
-            let message = "metadata.name: Required value: name or generateName is required";
-            return Err(Refusal::new(422, "Invalid", message));
+            let (field, reason) = ("metadata.name", "Required value: name or generateName is required");
+            return Err(Refusal::with_field(format!("{field}: {reason}"), field, reason));
         }
         let object = if query.is_dry_run() {
             served.mirror.get(id, &key).ok_or_else(|| Refusal::not_found(id, &key.name))?

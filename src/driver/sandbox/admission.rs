@@ -1,7 +1,7 @@
 //! What an API server does to an object before a scheduler sees it.
 //!
 //! The defaults of `pkg/apis/core/v1/defaults.go` for the fields that a scheduler reads, and the Priority admission
-//! plugin. Nothing else: no validation, no RuntimeClass overhead, no merging of `matchLabelKeys` into selectors.
+//! plugin. Of validation only that amounts are not negative; no RuntimeClass overhead, no merging of `matchLabelKeys` into selectors.
 //! A pod with a `spec.priority` keeps it, as one from a dump must; the plugin itself would refuse a foreign value.
 
 use std::collections::BTreeMap;
@@ -46,6 +46,7 @@ pub fn admit_spec(object: Object, classes: &PriorityClasses<'_>, now: Time) -> R
     match object {
         Object::Pod(pod) => {
             let mut pod = Arc::unwrap_or_clone(pod);
+            check_amounts(&pod)?;
             default_pod(&mut pod);
             admit_priority(&mut pod, classes)?;
             Ok(pod.into())
@@ -161,7 +162,7 @@ fn admit_priority(pod: &mut Pod, classes: &PriorityClasses<'_>) -> Result<(), Ap
         classes.find(name).ok_or_else(|| ApiError::Invalid {
             kind: "Pod",
             name: pod.metadata.name.clone(),
-            field: "spec.priorityClassName",
+            field: "spec.priorityClassName".to_owned(),
             reason: format!("no PriorityClass with name {name} was found"),
         })?
     };
@@ -170,6 +171,14 @@ fn admit_priority(pod: &mut Pod, classes: &PriorityClasses<'_>) -> Result<(), Ap
         pod.spec.preemption_policy = policy;
     }
     Ok(())
+}
+
+/// No amount is negative. Other rules of validation are left to whoever wrote the pod.
+fn check_amounts(pod: &Pod) -> Result<(), ApiError> {
+    pod.spec.negative_amount().map_or(Ok(()), |(field, reason)| {
+        let field = format!("spec.{field}");
+        Err(ApiError::Invalid { kind: "Pod", name: pod.metadata.name.clone(), field, reason })
+    })
 }
 
 fn default_namespace(namespace: &mut Namespace) {

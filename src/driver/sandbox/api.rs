@@ -80,7 +80,7 @@ pub enum ApiError {
         /// The object's name.
         name: Str,
         /// The field's path.
-        field: &'static str,
+        field: String,
         /// What is wrong with it.
         reason: String,
     },
@@ -161,7 +161,7 @@ pub struct SandboxApi {
     pub(super) documents: Documents,
     /// Whether kubelets run, who end pods themselves.
     has_kubelets: bool,
-    /// Whether new pods get the tolerations that clusters give them for nodes that are lost.
+    /// Whether somebody looks after pods of lost nodes: new ones get the tolerations that clusters give them.
     gives_tolerations: bool,
     /// Whether clients see it, so that whole objects are kept.
     is_served: bool,
@@ -213,12 +213,10 @@ impl SandboxApi {
         let Loaded { objects, origins, report, .. } = loaded;
         let placed = |AdmissionError { index, kind, key, error }: AdmissionError| {
             let (path, reason) = match &error {
-                ApiError::Invalid { field, reason, .. } => (*field, reason.clone()),
+                ApiError::Invalid { field, reason, .. } => (field.as_str(), reason.clone()),
                 _ => ("", error.to_string()),
             };
-            let keys = path.split('.').filter(|key| !key.is_empty());
-            let path: Vec<Segment> = keys.map(|key| Segment::Key(key.into())).collect();
-            Some(origins.get(index)?.error(sources, kind, &key, &path, reason))
+            Some(origins.get(index)?.error(sources, kind, &key, &Segment::path(path), reason))
         };
         match Self::new(objects, now) {
             Ok(api) => Ok((api, report)),
@@ -249,6 +247,11 @@ impl SandboxApi {
     /// Whether kubelets run, who end pods themselves.
     pub(super) const fn has_kubelets(&self) -> bool {
         self.has_kubelets
+    }
+
+    /// Whether pods of nodes that are gone are collected in their time.
+    pub(super) const fn collects_pods(&self) -> bool {
+        self.gives_tolerations
     }
 
     /// Clients see it from now on.

@@ -275,7 +275,11 @@ impl SandboxApi {
             {
                 return Ok(self.delete_pod_within(key, crate::api::Duration::from_secs(seconds), now)?);
             }
-            return Ok(self.delete(kind, key, now)?);
+            self.delete(kind, key, now)?;
+            if kind == Kind::Node && self.objects().node(&key.name).is_none() {
+                self.lose_pods_of(&key.name);
+            }
+            return Ok(());
         }
         let old = self.documents.get(id, key).cloned().ok_or_else(|| missing(id, key))?;
         let has_finalizers = old

@@ -11,6 +11,7 @@ use crate::api::objects::{Node, Taint, TaintEffect};
 use crate::api::{Kind, NamespacedName, Object, Str, Time};
 
 use super::api::{ApiError, SandboxApi, not_found};
+use super::world::podgc::QUARANTINE;
 
 /// The taint that a node controller puts on a cordoned node.
 const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
@@ -134,7 +135,7 @@ impl SandboxApi {
         }
     }
 
-    /// `kubectl delete node`. Its pods go with it at once, as they do when pod garbage collection finds them.
+    /// `kubectl delete node`. Its pods go when pod garbage collection finds them; where there is none, at once.
     ///
     /// # Errors
     /// If there is no such node.
@@ -143,23 +144,29 @@ impl SandboxApi {
         if !self.remove(Kind::Node, &key) {
             return Err(not_found(Kind::Node, &key).into());
         }
-        let orphans: Vec<NamespacedName> = self
-            .objects()
-            .pods
-            .iter()
-            .filter(|(_, pod)| pod.spec.node_name == *name)
-            .map(|(key, _)| key.clone())
-            .collect();
-        for pod in &orphans {
-            self.remove(Kind::Pod, pod);
+        let count = self.lose_pods_of(name);
+        let what = if count == 1 { "its pod".to_owned() } else { format!("its {count} pods") };
+        Ok(match count {
+            0 => format!("node {name:?} deleted"),
+            _ if self.collects_pods() => {
+                let wait = QUARANTINE.as_secs();
+                format!("node {name:?} deleted; pod garbage collection takes {what} in {wait}s")
+            }
+            _ => format!("node {name:?} deleted, with {what}"),
+        })
+    }
+
+    /// A node is gone. Its pods go with it, unless there is somebody to find them; the count is of those that it had.
+    pub(super) fn lose_pods_of(&mut self, node: &Str) -> usize {
+        let pods = self.objects().pods.iter().filter(|(_, pod)| pod.spec.node_name == *node);
+        let orphans: Vec<NamespacedName> = pods.map(|(key, _)| key.clone()).collect();
+        if !self.collects_pods() {
+            for pod in &orphans {
+                self.remove(Kind::Pod, pod);
+            }
+            self.drop_ended(|pod| pod["spec"]["nodeName"] == **node);
         }
-        self.drop_ended(|pod| pod["spec"]["nodeName"] == **name);
-        let with = match orphans.len() {
-            0 => String::new(),
-            1 => ", with its pod".to_owned(),
-            count => format!(", with its {count} pods"),
-        };
-        Ok(format!("node {name:?} deleted{with}"))
+        orphans.len()
     }
 
     /// `kubectl cordon`. As there, the taint of a cordoned node is another's business.
@@ -517,5 +524,15 @@ mod tests {
             .collect();
         assert_eq!(gone, ["a-1", "default/x-1", "default/y-1"]);
         assert!(matches!(api.delete_node(&"a-1".into()), Err(EditError::Api(ApiError::NotFound { .. }))));
+    }
+
+    #[test]
+    fn a_client_that_deletes_a_node_takes_its_pods_too() {
+        let mut api = sandbox();
+        let pod = "kind: Pod\napiVersion: v1\nmetadata: {name: x}\nspec: {nodeName: a-1}\n";
+        api.apply_text("test", pod, Time::ZERO).unwrap();
+        let nodes = crate::driver::sandbox::resources::ResourceId::of("", "nodes").unwrap();
+        api.delete_document(nodes, &NamespacedName::cluster("a-1"), None, Time::ZERO).unwrap();
+        assert!(!api.objects().pods.contains_key(&NamespacedName::new("default", "x")));
     }
 }

@@ -84,12 +84,14 @@ pub struct Refusal {
     pub message: String,
     /// `details.causes`.
     pub causes: Vec<Value>,
+    /// `details.name`, where the path of the request does not say it.
+    pub name: String,
 }
 
 impl Refusal {
     /// A refusal without causes.
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), causes: Vec::new() }
+        Self { code, reason, message: message.into(), causes: Vec::new(), name: String::new() }
     }
 
     /// 400.
@@ -102,11 +104,32 @@ impl Refusal {
         Self::new(404, "NotFound", format!("{} {name:?} not found", resource.get().qualified()))
     }
 
+    /// The same about an object of that name.
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
+    }
+
+    /// 422 of a field that is found to be wrong for that reason.
+    pub fn with_field(message: impl Into<String>, field: &str, reason: &str) -> Self {
+        // `field.ErrorType`, and what a Status makes of it.
+        let cause = match reason.split(':').next().unwrap_or_default() {
+            "Required value" => "FieldValueRequired",
+            "Duplicate value" => "FieldValueDuplicate",
+            "Not found" => "FieldValueNotFound",
+            "Unsupported value" => "FieldValueNotSupported",
+            "Forbidden" => "FieldValueForbidden",
+            "Too long" => "FieldValueTooLong",
+            "Too many" => "FieldValueTooMany",
+            _ => "FieldValueInvalid",
+        };
+        let causes = vec![json!({"reason": cause, "message": reason, "field": field})];
+        Self { causes, ..Self::new(422, "Invalid", message) }
+    }
+
     /// 422 of one field.
     fn invalid(resource: ResourceId, name: &str, field: &str, reason: &str) -> Self {
         let message = format!("{} {name:?} is invalid: {field}: {reason}", resource.get().qualified_kind());
-        let causes = vec![json!({"reason": "FieldValueInvalid", "message": reason, "field": field})];
-        Self { code: 422, reason: "Invalid", message, causes }
+        Self::with_field(message, field, reason)
     }
 }
 
@@ -115,10 +138,7 @@ impl From<DocumentError> for Refusal {
         let message = error.to_string();
         match error {
             DocumentError::Malformed(_) => Self::bad_request(message),
-            DocumentError::Invalid { field, reason, .. } => {
-                let causes = vec![json!({"reason": "FieldValueInvalid", "message": reason, "field": field})];
-                Self { code: 422, reason: "Invalid", message, causes }
-            }
+            DocumentError::Invalid { field, reason, .. } => Self::with_field(message, &field, &reason),
             DocumentError::Api(error) => error.into(),
         }
     }
@@ -131,10 +151,10 @@ impl From<ApiError> for Refusal {
             ApiError::NotFound { .. } => Self::new(404, "NotFound", message),
             ApiError::Conflict { .. } => Self::new(409, "Conflict", message),
             ApiError::AlreadyExists { .. } => Self::new(409, "AlreadyExists", message),
-            ApiError::Invalid { field: "spec.priorityClassName", reason, name, .. } => {
+            ApiError::Invalid { field, reason, name, .. } if field == "spec.priorityClassName" => {
                 Self::new(403, "Forbidden", format!("pods {name:?} is forbidden: {reason}"))
             }
-            ApiError::Invalid { .. } => Self::new(422, "Invalid", message),
+            ApiError::Invalid { field, reason, .. } => Self::with_field(message, &field, &reason),
         }
     }
 }

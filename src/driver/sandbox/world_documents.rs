@@ -15,7 +15,7 @@ use super::requests::{ClientRequest, ClientVerb, Refusal};
 use super::resources::ResourceId;
 use super::simulator::Simulator;
 use super::world::{WorkloadState, WorldOrder, is_written_as, template_pointer};
-use crate::api::workloads::{Living, LivingKind, Workload, WorkloadKind, WorkloadSpec};
+use crate::api::workloads::{Living, LivingKind, Workload, WorkloadKind, WorkloadProblem, WorkloadSpec};
 use crate::api::{Kind, NamespacedName, Time};
 
 /// The kind of a resource whose objects the world looks after.
@@ -57,13 +57,10 @@ impl Simulator {
             .map_err(|error| Refusal::bad_request(format!("{kind} {:?}: {error}", &*request.key.name)))?;
         living.check().map_err(|problem| {
             let name = &*request.key.name;
-            let message = format!(
-                "{kind}.{} {name:?} is invalid: {}: {}",
-                request.resource.get().group,
-                problem.path,
-                problem.reason
-            );
-            Refusal::new(422, "Invalid", message)
+            let WorkloadProblem { path, reason } = &problem;
+            let message =
+                format!("{} {name:?} is invalid: {path}: {reason}", request.resource.get().qualified_kind());
+            Refusal::with_field(message, path, reason)
         })
     }
 

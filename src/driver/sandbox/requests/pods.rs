@@ -140,10 +140,12 @@ impl From<EvictionError> for Refusal {
             EvictionError::NotFound(_) => Self::new(404, "NotFound", message),
             EvictionError::Several => Self::new(500, "InternalError", message),
             EvictionError::Budget { .. } => Self {
-                code: 429,
-                reason: "TooManyRequests",
-                message: "Cannot evict pod as it would violate the pod's disruption budget.".to_owned(),
                 causes: vec![json!({"reason": "DisruptionBudget", "message": error.cause()})],
+                ..Self::new(
+                    429,
+                    "TooManyRequests",
+                    "Cannot evict pod as it would violate the pod's disruption budget.",
+                )
             },
         }
     }

@@ -19,6 +19,8 @@ pub(super) enum Alarm {
     Report(Str),
     /// A node was not heard of for too long.
     Silence(Str),
+    /// A node has been missing for so long that its pods go.
+    Orphans(Str),
     /// A pod tolerates a taint no longer.
     Evict(NamespacedName),
     /// A node is being drained.
@@ -37,6 +39,7 @@ impl Alarm {
             Self::Pod(pod) => format!("kubelet: pod {pod}"),
             Self::Report(node) => format!("kubelet: images of {node}"),
             Self::Silence(node) => format!("node {node} was not heard of"),
+            Self::Orphans(node) => format!("pods of the lost node {node}"),
             Self::Evict(pod) => format!("taint eviction of {pod}"),
             Self::Drain(node) => format!("drain of {node}"),
             Self::Workload(kind, key) => format!("{kind} {key}"),

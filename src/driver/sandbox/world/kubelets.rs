@@ -184,6 +184,8 @@ impl Kubelets {
     /// The time of a pod has come.
     pub(super) fn step_pod(&mut self, wx: &mut Wx<'_>, key: &NamespacedName) -> Option<Ended> {
         let pod = wx.pod(key).filter(|pod| !self.is_down(&pod.spec.node_name))?;
+        // With a node its kubelet is gone.
+        wx.api.objects().node(&pod.spec.node_name)?;
         let run = self.runs.get_mut(key)?;
         match run.stage {
             Stage::Stopping => {

@@ -2,6 +2,7 @@
 //!
 //! - `kubelets`, `images`: pods start, run, end, stop; nodes pull images and can be down
 //! - `nodes`: taints from conditions, nodes that are not heard of, eviction by taints
+//! - `podgc`: pods of nodes that do not exist
 //! - `workloads`: Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob
 //! - [`budgets`], `drains`: the status of disruption budgets, and evictions that heed them
 //! - `autoscaler`: nodes of node groups
@@ -19,6 +20,7 @@ mod images;
 mod kubelets;
 mod nodes;
 pub mod orders;
+pub(super) mod podgc;
 mod pods;
 pub mod settings;
 mod workloads;
@@ -287,10 +289,18 @@ impl World {
                         Some(node) => kubelets.images.sync_node(&node),
                         None => kubelets.forget_node(wx, &name),
                     }
+                    if podgc::look(wx, &name) && wx.settings.has(Part::Kubelets) {
+                        kubelets.resume(wx);
+                    }
                     nodes::sync_node(wx, &name);
                     autoscaler.look_soon(wx);
                 }
                 Item::Pod(key) => {
+                    let node = wx.pod(&key).map(|pod| pod.spec.node_name.clone());
+                    let lost = node.filter(|node| !node.is_empty() && wx.api.objects().node(node).is_none());
+                    if let Some(node) = lost {
+                        podgc::look(wx, &node);
+                    }
                     if wx.settings.has(Part::Kubelets) {
                         kubelets.sync_pod(wx, &key);
                     }
@@ -355,7 +365,7 @@ impl World {
     /// node that boots.
     pub(super) fn is_moving(&self) -> bool {
         let is_end = |alarm: &Alarm| {
-            matches!(alarm, Alarm::Boot(_) | Alarm::Silence(_) | Alarm::Evict(_))
+            matches!(alarm, Alarm::Boot(_) | Alarm::Silence(_) | Alarm::Orphans(_) | Alarm::Evict(_))
                 || matches!(alarm, Alarm::Workload(kind, _) if *kind != WorkloadKind::CronJob)
         };
         let has_pods = self.settings.has(Part::Kubelets) && self.kubelets.is_moving();
@@ -386,6 +396,7 @@ impl World {
                         nodes::is_silent(wx, &node);
                     }
                 }
+                Alarm::Orphans(node) => podgc::collect(wx, workloads, &node),
                 Alarm::Evict(key) => {
                     if wx.settings.has(Part::Nodes) {
                         evictions.time_out(wx, &key);
