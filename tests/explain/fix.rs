@@ -208,6 +208,12 @@ fn kubectl_lines_fit_the_owner_of_the_pod() {
     let tainted = with_spec("n1", "", "taints: [{key: gpu, effect: NoSchedule}]");
     let owned = ", labels: {pod-template-hash: 6c9f}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: \
                  web-6c9f, uid: u, controller: true}]";
+    let admitted = ", nodeSelector: {disk: nvme}, tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists, \
+                    effect: NoExecute, tolerationSeconds: 300}, {key: node.kubernetes.io/unreachable, operator: \
+                    Exists, effect: NoExecute, tolerationSeconds: 300}]";
+    let template = "kubectl --context c patch deployment web -n default --type=json -p '[{\"op\":\"add\",\"path\":\
+                    \"/spec/template/spec/tolerations\",\"value\":[{\"key\":\"gpu\",\"operator\":\"Exists\",\"effect\":\
+                    \"NoSchedule\"}]},{\"op\":\"remove\",\"path\":\"/spec/template/spec/nodeSelector\"}]'";
     for (metadata, spec, expected) in [
         (
             "",
@@ -215,13 +221,9 @@ fn kubectl_lines_fit_the_owner_of_the_pod() {
             "kubectl --context c patch pod web -n default --type=json -p '[{\"op\":\"add\",\"path\":\"/spec/tolerations\",\
              \"value\":[{\"key\":\"gpu\",\"operator\":\"Exists\",\"effect\":\"NoSchedule\"}]}]'",
         ),
-        (
-            owned,
-            ", nodeSelector: {disk: nvme}",
-            "kubectl --context c patch deployment web -n default --type=json -p '[{\"op\":\"add\",\"path\":\
-             \"/spec/template/spec/tolerations\",\"value\":[{\"key\":\"gpu\",\"operator\":\"Exists\",\"effect\":\
-             \"NoSchedule\"}]},{\"op\":\"remove\",\"path\":\"/spec/template/spec/nodeSelector\"}]'",
-        ),
+        (owned, ", nodeSelector: {disk: nvme}", template),
+        // The template has no tolerations, whatever the pod has.
+        (owned, admitted, template),
     ] {
         let simulator = sandbox(&(tainted.clone() + &pod("web", "1", metadata, spec)));
         let report = look(&simulator, &FixQuestion { n_wanted: 20, ..FixQuestion::any(key("web")) });

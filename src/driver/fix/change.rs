@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::patch::PatchOp;
-use crate::api::objects::{OwnerReference, Pod};
+use crate::api::objects::{OwnerReference, Pod, Toleration};
 use crate::api::{NamespacedName, Object};
 use crate::driver::session::Edit;
 
@@ -216,7 +216,7 @@ pub fn commands(pod: &Pod, changes: &[Change], kubectl: &str) -> Vec<String> {
             if kind == "job" {
                 lines.push("# the template of a Job cannot be changed: make the Job anew, with this patch".to_owned());
             }
-            let below: Vec<PatchOp> = own.iter().map(|op| op.below(root)).collect();
+            let below: Vec<PatchOp> = of_template(pod, own).iter().map(|op| op.below(root)).collect();
             lines.push(format!("{kubectl} patch {kind} {owner} -n {namespace} --type=json -p {}", patch(&below)));
         }
         None => lines.push(format!(
@@ -226,6 +226,32 @@ pub fn commands(pod: &Pod, changes: &[Change], kubectl: &str) -> Vec<String> {
         )),
     }
     lines
+}
+
+/// Whether it is one that the admission plugin DefaultTolerationSeconds gives to a pod: no template has it.
+fn is_of_admission(toleration: &Toleration) -> bool {
+    let keys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+    keys.contains(&&*toleration.key)
+        && toleration.effect == "NoExecute"
+        && toleration.operator == "Exists"
+        && toleration.toleration_seconds.is_some()
+}
+
+/// The operations of a pod as they are done to the template that it was made from. Where all tolerations of the pod
+/// come from admission, the template has no list to which others could be added.
+fn of_template(pod: &Pod, ops: Vec<PatchOp>) -> Vec<PatchOp> {
+    const BEHIND_OTHERS: &str = "/spec/tolerations/-";
+    if !pod.spec.tolerations.iter().all(is_of_admission) {
+        return ops;
+    }
+    let Some(at) = ops.iter().position(|op| op.path() == BEHIND_OTHERS) else { return ops };
+    let (added, mut others): (Vec<_>, Vec<_>) = ops.into_iter().partition(|op| op.path() == BEHIND_OTHERS);
+    let values = added.into_iter().filter_map(|op| match op {
+        PatchOp::Add { value, .. } => Some(value),
+        PatchOp::Remove { .. } | PatchOp::Replace { .. } => None,
+    });
+    others.insert(at, PatchOp::add("/spec/tolerations", Value::Array(values.collect())));
+    others
 }
 
 /// The operations as they are done in a cluster: there a priority comes from a class alone.
