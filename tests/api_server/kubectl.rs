@@ -128,7 +128,7 @@ fn kubectl_works_on_a_sandbox() {
     kubectl.must("delete deployment web -n shop");
     kubectl.must("delete configmap settings -n shop");
     kubectl.must("delete namespace extra --timeout=60s");
-    let widget = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}\n";
+    let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n";
     let (_, said) = kubectl.run(&format!("apply -f {}", served.file("widget.yaml", widget).display()));
     assert!(said.contains("no matches for kind \"Widget\" in version \"example.com/v1\""), "{said}");
     let wrong = served.file("wrong.yaml", &MORE.replace("labels: {app: web}", "labels: {app: other}"));
