@@ -151,6 +151,7 @@ fn after_410_the_kind_is_listed_anew_and_what_was_missed_counts() {
     world.start();
     world.pod("first", "3");
     world.wait_bound("first");
+    wait_for("the bind is answered", PATIENCE, || world.binds("first").0 == 1);
     // While nobody watches, the room of the first pod becomes free and a pod comes that needs it.
     world.proxy.fault("GET", &["/api/v1/pods", "watch=true"], Fault::Broken, 2);
     world.proxy.fault("GET", &["/api/v1/pods", "watch=true"], Fault::Gone, 1);

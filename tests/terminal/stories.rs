@@ -48,12 +48,23 @@ fn why_a_pod_is_pending_is_known_after_two_keys() {
     }
 }
 
+/// A recording is looked through while it is shown; what is gone to before that is done is not found.
+fn go(terminal: &mut Terminal, key: &str, to: &str) {
+    for _ in 0..10 {
+        if terminal.send(key).seen_soon(to) {
+            return;
+        }
+    }
+    terminal.wait_text(to);
+}
+
 #[test]
 fn a_pending_pod_of_the_sample_is_explained_in_four_keys() {
     let mut terminal = Stage::new(&["replay", "preemption-pdb"]).start();
     terminal.wait_console();
     // The next failure, the queues, and the pod.
-    let n = press(&mut terminal, &[">", "1", "\r"]);
+    go(&mut terminal, ">", "cycle 1");
+    let n = 1 + press(&mut terminal, &["1", "\r"]);
     assert!(n <= 4);
     terminal.wait_text("none of 3 nodes fits: 3 Insufficient cpu");
 }
@@ -62,7 +73,8 @@ fn a_pending_pod_of_the_sample_is_explained_in_four_keys() {
 fn a_preemption_is_gone_to_and_stepped_through() {
     let mut terminal = Stage::new(&["replay", "preemption-pdb"]).start();
     terminal.wait_console();
-    press(&mut terminal, &[")", "2"]);
+    go(&mut terminal, ")", "cycle 1");
+    press(&mut terminal, &["2"]);
     terminal.wait_text("DefaultPreemption");
     // Back before it, and through it again phase by phase.
     press(&mut terminal, &["b"]);
