@@ -30,11 +30,30 @@ impl Stepper {
 
     /// Takes what was found out about the recording so far. The answer tells whether there is more to come.
     pub fn take_news(&mut self, scan: &Scan) -> TryRecvError {
-        loop {
+        let mut has_news = false;
+        let state = loop {
             match scan.try_next() {
                 Ok(news) => self.rewind.take_news(news),
-                Err(error) => return error,
+                Err(error) => break error,
             }
+            has_news = true;
+        };
+        if has_news {
+            self.seek_further();
+        }
+        state
+    }
+
+    /// Looks again for what was not found in what had been looked through of the recording, unless somebody has moved on.
+    fn seek_further(&mut self) {
+        let Some((to, place)) = self.awaited.take() else { return };
+        if place != self.place() || self.run_state != RunState::Paused {
+            return;
+        }
+        match self.rewind.seek_to(&to) {
+            Found::There(said) => self.say(NoticeLevel::Info, said.unwrap_or_else(|| "found".to_owned())),
+            Found::Nothing => self.say(NoticeLevel::Info, nothing_found(&to)),
+            Found::NotYet(_) => self.awaited = Some((to, place)),
         }
     }
 
@@ -86,6 +105,7 @@ impl Stepper {
         {
             self.last_seek = Some(wanted.clone());
         }
+        self.awaited = None;
         match self.rewind.seek_to(to) {
             Found::There(Some(said)) => self.say(NoticeLevel::Info, said),
             Found::There(None) => {}
@@ -94,9 +114,12 @@ impl Stepper {
                 self.say(NoticeLevel::Info, said);
             }
             Found::NotYet(percent) => {
-                let said =
-                    format!("{} in the {percent} % that were looked through so far", nothing_found(to));
+                let nothing = nothing_found(to);
+                let said = format!(
+                    "{nothing} in the {percent} % that were looked through so far; it is looked for further"
+                );
                 self.say(NoticeLevel::Info, said);
+                self.awaited = Some((to.clone(), self.place()));
             }
         }
     }

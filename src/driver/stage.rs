@@ -47,6 +47,7 @@ impl Stepper {
         self.credit = crate::api::Duration::ZERO;
         self.told_at = None;
         self.last_seek = None;
+        self.awaited = None;
         self.forget_stop();
     }
 }

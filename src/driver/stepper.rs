@@ -48,6 +48,8 @@ pub struct Stepper {
     pub(super) told_at: Option<(usize, usize)>,
     /// What was looked for last.
     pub(super) last_seek: Option<Wanted>,
+    /// What is looked for while a recording is looked through, and from where.
+    pub(super) awaited: Option<(SeekTo, (usize, usize))>,
     /// Absent where nothing can be recorded.
     pub(super) desk: Option<Desk>,
     pub(super) breaks: Breaks,
@@ -113,6 +115,7 @@ impl Stepper {
             credit: Duration::ZERO,
             told_at: None,
             last_seek: None,
+            awaited: None,
             desk: None,
             breaks: Breaks::default(),
             stop: None,

@@ -2,6 +2,7 @@
 //! from within a session.
 
 use std::sync::Arc;
+use std::sync::mpsc::TryRecvError;
 
 use schedscope::api::{Duration, NamespacedName};
 use schedscope::driver::breakpoints::{Condition, DebugCommand};
@@ -29,13 +30,19 @@ pub fn stepper_on(bytes: &[u8], is_scanned: bool) -> Stepper {
     let registry = in_tree_registry();
     let mut rewind = Rewind::of_recording(&session, &registry, HistoryLimits::default()).unwrap();
     if is_scanned {
-        let fresh = session.history(&registry, HistoryLimits::default()).unwrap().machine().clone();
-        let scan = Scan::start(fresh, session.ways).unwrap();
+        let scan = scan_of(bytes);
         while let Some(news) = scan.next() {
             rewind.take_news(news);
         }
     }
     Stepper::on(rewind)
+}
+
+/// Begins to look through a recording.
+fn scan_of(bytes: &[u8]) -> Scan {
+    let session = RecordedSession::read(bytes).unwrap();
+    let history = session.history(&in_tree_registry(), HistoryLimits::default()).unwrap();
+    Scan::start(history.machine().clone(), session.ways).unwrap()
 }
 
 fn digest(stepper: &Stepper) -> u64 {
@@ -143,6 +150,27 @@ fn what_was_not_looked_through_yet_is_not_said_to_be_absent() {
     let mut stepper = stepper_on(&story(), false);
     stepper.command(Tell::Seek(SeekTo::Next(Wanted::Failure)));
     assert!(said(&stepper).contains("% that were looked through so far"), "{}", said(&stepper));
+}
+
+#[test]
+fn what_is_looked_for_is_gone_to_when_the_recording_has_been_looked_through_so_far() {
+    let bytes = story();
+    let look_through = |stepper: &mut Stepper| {
+        let scan = scan_of(&bytes);
+        while stepper.take_news(&scan) != TryRecvError::Disconnected {}
+    };
+    let mut stepper = stepper_on(&bytes, false);
+    let start = stepper.moment().position;
+    stepper.command(Tell::Seek(SeekTo::Next(Wanted::Failure)));
+    look_through(&mut stepper);
+    assert!(stepper.moment().position > start);
+    assert!(said(&stepper).starts_with("cycle 3: default/two is unschedulable"), "{}", said(&stepper));
+    // Whoever has moved on meanwhile stays there.
+    let mut stepper = stepper_on(&bytes, false);
+    stepper.command(Tell::Seek(SeekTo::Next(Wanted::Failure)));
+    stepper.command(Tell::Seek(SeekTo::Position(start + 1)));
+    look_through(&mut stepper);
+    assert_eq!(stepper.moment().position, start + 1);
 }
 
 #[test]
