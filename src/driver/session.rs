@@ -681,10 +681,11 @@ fn run(
 pub(super) fn tell_of_deeds(simulator: &Simulator, n_told: u64) -> u64 {
     let Some(journal) = simulator.controllers() else { return n_told };
     for deed in journal.since(n_told) {
+        let simulated_at = deed.at.as_nanos();
         if deed.is_warning {
-            tracing::warn!(target: "sandbox", "{deed}");
+            tracing::warn!(target: "sandbox", simulated_at, "{deed}");
         } else {
-            tracing::info!(target: "sandbox", "{deed}");
+            tracing::info!(target: "sandbox", simulated_at, "{deed}");
         }
     }
     journal.n_deeds()

@@ -16,6 +16,8 @@ use tracing_subscriber::layer::Context;
 
 use crate::api::Time;
 
+/// The field of an event that says when it happened in the session's own time, in nanoseconds.
+const SIMULATED_AT: &str = "simulated_at";
 /// How many lines are kept on either side.
 const CAPACITY: usize = 2_000;
 
@@ -39,7 +41,7 @@ pub enum LogLevel {
 pub struct LogLine {
     /// When, by the wall clock.
     pub at: SystemTime,
-    /// What time it was in the session when the console took the line.
+    /// What time it was in the session: when what it tells of happened, if it says so, else when the console took it.
     pub seen: Time,
     /// How grave it is.
     pub level: LogLevel,
@@ -100,7 +102,8 @@ impl LogRing {
         drop(shared);
         let is_any = !new.is_empty();
         let now = lines.now;
-        lines.lines.extend(new.into_iter().map(|line| LogLine { seen: now, ..line }));
+        let when = |line: &LogLine| if line.seen == Time::ZERO { now } else { line.seen };
+        lines.lines.extend(new.into_iter().map(|line| LogLine { seen: when(&line), ..line }));
         while lines.lines.len() > CAPACITY {
             lines.lines.pop_front();
             lines.n_dropped += 1;
@@ -112,8 +115,8 @@ impl LogRing {
 /// Puts every event into the ring: message first, then the other fields.
 impl<S: Subscriber> Layer<S> for LogRing {
     fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
-        let mut text = LineText::default();
-        event.record(&mut text);
+        let mut line = LineText::default();
+        event.record(&mut line);
         let metadata = event.metadata();
         let level = match *metadata.level() {
             Level::TRACE => LogLevel::Trace,
@@ -123,8 +126,8 @@ impl<S: Subscriber> Layer<S> for LogRing {
             Level::ERROR => LogLevel::Error,
         };
         let target = metadata.target().to_owned();
-        let text = text.message + &text.fields;
-        self.push(LogLine { at: SystemTime::now(), seen: Time::ZERO, level, target, text });
+        let text = line.message + &line.fields;
+        self.push(LogLine { at: SystemTime::now(), seen: line.at, level, target, text });
     }
 }
 
@@ -132,6 +135,8 @@ impl<S: Subscriber> Layer<S> for LogRing {
 struct LineText {
     message: String,
     fields: String,
+    /// When it happened in simulated time; 0 if it does not say so.
+    at: Time,
 }
 
 impl Visit for LineText {
@@ -141,6 +146,13 @@ impl Visit for LineText {
             "message" => write!(self.message, "{value:?}"),
             name => write!(self.fields, " {name}={value:?}"),
         };
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        match field.name() {
+            SIMULATED_AT => self.at = Time::from_nanos(value),
+            _ => self.record_debug(field, &value),
+        }
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
@@ -195,5 +207,19 @@ mod tests {
         let line = &lines.lines[0];
         assert_eq!((line.level, line.target.as_str()), (LogLevel::Warn, "driver"));
         assert_eq!(line.text, "left out pod=shop/web n=3");
+        assert_eq!(line.seen, lines.now);
+    }
+
+    #[test]
+    fn what_happened_in_simulated_time_is_dated_so() {
+        let ring = LogRing::default();
+        let subscriber = tracing_subscriber::registry().with(ring.clone());
+        let at = Time::from_secs(1_767_225_601);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::info!(target: "sandbox", simulated_at = at.as_nanos(), "it runs");
+        });
+        let mut lines = LogLines { now: Time::from_secs(1_767_225_900), ..LogLines::default() };
+        ring.drain_into(&mut lines);
+        assert_eq!((lines.lines[0].text.as_str(), lines.lines[0].seen), ("it runs", at));
     }
 }
