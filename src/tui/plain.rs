@@ -10,6 +10,7 @@ use ratatui::layout::Rect;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 
 use crate::api::{NamespacedName, Str};
+use crate::driver::outlook::task::Answer;
 use crate::driver::session::{Edit, RunState, SessionCommand, SessionHandle, SessionView};
 use crate::driver::work::WorkView;
 use crate::explain::verdict_so_far;
@@ -120,6 +121,7 @@ impl Plain {
     }
 
     async fn line(&mut self, line: &str) -> Result<Option<ExitReason>, TuiError> {
+        let n_opened = self.shell.n_opened();
         let effects = match self.shell.asked() {
             Some(Asked::Confirmation) => match line.to_ascii_lowercase().as_str() {
                 "y" | "yes" => self.shell.answer(true),
@@ -168,6 +170,9 @@ impl Plain {
         }
         self.news()?;
         self.ask()?;
+        if self.shell.n_opened() > n_opened {
+            self.show(&[PaneId::Details.as_str()])?;
+        }
         Ok(None)
     }
 
@@ -204,9 +209,11 @@ impl Plain {
             self.say("The session has ended.")?;
             return Ok(None);
         }
-        // A pause that a command asks for is part of its answer.
+        // A pause that a command asks for is part of its answer, and so is what two copies of the cluster come to.
         let answered = |view: &SessionView| {
-            view.known.n_answered >= wanted && view.run_state != RunState::RunningToOutcome
+            let is_asked =
+                matches!(&view.known.what_if, Some(asked) if matches!(asked.answer, Answer::Underway(_)));
+            view.known.n_answered >= wanted && view.run_state != RunState::RunningToOutcome && !is_asked
         };
         let mut told = None;
         let until = tokio::time::Instant::now() + PATIENCE;

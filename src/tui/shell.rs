@@ -179,6 +179,8 @@ pub struct Shell {
     work: Option<WorkView>,
     /// The number of the work that was called off last; 0 before.
     called_off: u64,
+    /// How many times somebody went to a page of the details.
+    n_opened: u64,
     history: Vec<String>,
     /// How many of them were typed here.
     n_typed: usize,
@@ -215,6 +217,7 @@ impl Shell {
             notice: None,
             work: None,
             called_off: 0,
+            n_opened: 0,
             history: Vec::new(),
             n_typed: 0,
             drawn: Drawn::default(),

@@ -64,6 +64,24 @@ fn what_takes_something_away_is_asked_for() {
 }
 
 #[test]
+fn what_is_asked_is_told_whole() {
+    let lines = ["delete node a-1", "no", "delete pod shop/nope", "whatif drain zz", "whatif drain b-2"];
+    let (printed, code) = plain(&["sandbox"], &lines);
+    assert_eq!(code, Some(0), "{printed}");
+    assert!(printed.contains("All come back only if you add\nthem again.\n"), "{printed}");
+    assert!(printed.contains("there is no pod shop/nope"), "{printed}");
+    assert!(printed.contains("nodes \"zz\" not found"), "{printed}");
+    assert!(printed.contains("what if: drain b-2") && printed.contains("moves "), "{printed}");
+}
+
+#[test]
+fn a_page_that_is_gone_to_is_printed() {
+    let (printed, _) = plain(&["sandbox"], &["internals", "why db/redis-1", "why db/redis-1"]);
+    assert!(printed.contains("cache, snapshot, API"), "{printed}");
+    assert_eq!(printed.matches("pod db/redis-1, every plugin, each node").count(), 2, "{printed}");
+}
+
+#[test]
 fn a_file_with_control_characters_prints_none() {
     let (printed, _) = plain(&["sandbox"], &["apply /no/such\x07file", "search \x1b[2J"]);
     assert!(printed.chars().all(|c| c == '\n' || !c.is_control()), "{printed:?}");

@@ -5,7 +5,7 @@ use crate::driver::session::{Edit, SessionCommand};
 use crate::tui::action::Action;
 use crate::tui::manifest;
 
-use super::{CommandCx, Deed, find_pod, pod_name, session, usage, world};
+use super::{CommandCx, Deed, find_pod, pod_name, pods, session, usage, world};
 
 pub(super) fn add_pod(arguments: &[&str], _: &CommandCx<'_>) -> Result<Deed, String> {
     let Some((first, settings)) = arguments.split_first() else { return Ok(Deed::Action(Action::AddPod)) };
@@ -44,8 +44,20 @@ pub(super) fn delete(arguments: &[&str], cx: &CommandCx<'_>) -> Result<Deed, Str
             },
             None => Err("nothing is selected".to_owned()),
         },
-        ["pod" | "po" | "pods", name] => Ok(confirm_pod(find_pod(name, cx))),
-        ["node" | "no" | "nodes", name] => Ok(confirm_node(&Str::from(*name), cx)),
+        ["pod" | "po" | "pods", name] => {
+            let pod = find_pod(name, cx);
+            let mut there = pods(cx.view).chain(cx.view.scheduler.in_flight.iter().map(|pod| pod.key()));
+            if !there.any(|there| there == pod) {
+                return Err(format!("there is no pod {pod}"));
+            }
+            Ok(confirm_pod(pod))
+        }
+        ["node" | "no" | "nodes", name] => {
+            if !cx.view.scheduler.nodes.iter().any(|node| **node.name() == **name) {
+                return Err(format!("there is no node {name}"));
+            }
+            Ok(confirm_node(&Str::from(*name), cx))
+        }
         [kind, name] => match (world::delete(kind, name, cx), kind_named(kind)) {
             (Some(deed), _) => Ok(deed),
             (None, Some(kind)) => Ok(confirm_object(kind, name)),

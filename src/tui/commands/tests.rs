@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::api::objects::{Node, ObjectMeta};
+use crate::api::objects::{Node, ObjectMeta, Pod};
 use crate::driver::session::RunState;
 use crate::framework::NodeInfo;
 use crate::scheduler::view::View;
@@ -13,6 +13,8 @@ fn view() -> SessionView {
         let metadata = ObjectMeta { name: Str::from(name), ..ObjectMeta::default() };
         Arc::new(NodeInfo::with_node(Arc::new(Node { metadata, ..Node::default() })))
     });
+    let metadata = ObjectMeta { namespace: "shop".into(), name: "web".into(), ..ObjectMeta::default() };
+    let in_flight = vec![Arc::new(Pod { metadata, ..Pod::default() })];
     SessionView {
         known: Default::default(),
         moment: Default::default(),
@@ -23,7 +25,7 @@ fn view() -> SessionView {
         speed: Speed::Times(1),
         elapsed: Duration::ZERO,
         next_timeout: None,
-        scheduler: Arc::new(View { nodes: nodes.to_vec(), ..View::default() }),
+        scheduler: Arc::new(View { nodes: nodes.to_vec(), in_flight, ..View::default() }),
         notice: None,
         debug: Default::default(),
         branches: Default::default(),
@@ -81,6 +83,8 @@ fn deletions_are_asked_for() {
     let key = NamespacedName::cluster("fast");
     assert_eq!(edit("delete storageclass fast"), Edit::Delete { kind: Kind::StorageClass, key });
     assert!(read("delete thing x", None).is_err());
+    assert_eq!(read("delete pod shop/nope", None), Err("there is no pod shop/nope".to_owned()));
+    assert_eq!(read("delete node z-1", None), Err("there is no node z-1".to_owned()));
 }
 
 #[test]

@@ -104,6 +104,7 @@ impl Shell {
     /// Shows all about a subject. What has to be worked out for that is asked for.
     pub(super) fn open_details(&mut self, subject: Subject) -> Vec<Effect> {
         let question = subject.inspect();
+        self.n_opened += 1;
         if self.focused() != PaneId::Details || self.selected.as_ref() != Some(&subject) {
             self.remember();
             self.focus_on(PaneId::Details);

@@ -26,6 +26,11 @@ impl Shell {
         self.command(line)
     }
 
+    /// How many times somebody went to a page of the details.
+    pub const fn n_opened(&self) -> u64 {
+        self.n_opened
+    }
+
     /// The newest view that it was given.
     pub fn view(&self) -> &SessionView {
         &self.world.view
@@ -138,12 +143,12 @@ fn text_of(buffer: &Buffer) -> Vec<String> {
 
 /// The inside of a box that is drawn in the middle of nothing; its title becomes the first line.
 fn without_frame(lines: &[String]) -> Vec<String> {
-    let framed: Vec<&String> = lines.iter().filter(|line| !line.trim().is_empty()).collect();
-    let [first, inner @ .., _] = framed.as_slice() else { return Vec::new() };
     // In ASCII a frame is made of these; any other has become blank already.
     let is_frame = |c: char| c.is_whitespace() || "+-|".contains(c);
+    let mut framed = lines.iter().filter(|line| !line.chars().all(is_frame));
+    let Some(first) = framed.next() else { return Vec::new() };
     let mut found = vec![first.trim_matches(is_frame).to_owned()];
-    found.extend(inner.iter().map(|line| line.trim().trim_matches('|').trim().to_owned()));
+    found.extend(framed.map(|line| line.trim().trim_matches('|').trim().to_owned()));
     found.retain(|line| !line.is_empty());
     found
 }
