@@ -183,7 +183,7 @@ fn of_live(args: &AskedArgs, program: &Main) -> anyhow::Result<Asked> {
     let api = SandboxApi::new(read.objects, now)?;
     let simulator = Simulator::new(profiles, options, api, now).context("building the scheduler")?;
     let simulator = simulator.with_transport(Arc::new(transport));
-    Ok(Asked { simulator, kubectl: live::kubectl(&args.connection, &target) })
+    Ok(Asked { simulator, kubectl: live::kubectl(&connection, &target) })
 }
 
 /// A moment of a recording.

@@ -189,7 +189,7 @@ async fn prepare(
     let header = header.context("the past of the session cannot be kept")?;
     let desk = Desk::new(header, setup::slim(&args.record, program), args.record.file.as_deref());
     let recording_file = args.record.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    let kubectl = kubectl(&args.connection, &target);
+    let kubectl = kubectl(connection, &target);
     let steering = steering(args.audit.as_deref(), args.serve_anyway, configuration, kubectl)?;
     let setup = LiveSetup {
         engine,
@@ -237,7 +237,7 @@ pub(super) fn steering(
 }
 
 /// `kubectl` with the flags that lead to the same cluster; the token stays out.
-pub(super) fn kubectl(args: &ConnectionArgs, target: &Target) -> String {
+pub(super) fn kubectl(args: &Connection, target: &Target) -> String {
     let mut text = "kubectl".to_owned();
     let shown = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let path = shown(&args.kubeconfig);

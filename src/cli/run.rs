@@ -12,6 +12,8 @@ use super::{Main, exit, scenario, script, tell};
 use crate::api::Duration;
 use crate::api::hidden::is_hidden;
 use crate::driver::runner::{PodState, RunSummary, run_and_see};
+use crate::driver::sandbox::scenario::Scenario;
+use crate::driver::sandbox::simulator::Simulator;
 use crate::tui::widgets::text;
 
 /// The version of the JSON form.
@@ -31,7 +33,9 @@ pub(super) fn run(args: &RunArgs, program: &Main) -> anyhow::Result<u8> {
         tell(line);
     }
     let attempt = scenario.as_ref().map_or(Duration::ZERO, |file| file.plan.attempt);
-    let summary = run_and_see(&mut setup.simulator, attempt, &mut |_, _| true);
+    // What comes after the end of a scenario is nobody's wish.
+    let goes_on = |simulator: &Simulator| !simulator.scenario().is_some_and(Scenario::is_over);
+    let summary = run_and_see(&mut setup.simulator, attempt, &mut |simulator, _| goes_on(simulator));
     setup.simulator.finish_recording("at rest");
     setup.recorder.map(Recording::finish).transpose()?;
     let text = match args.output {

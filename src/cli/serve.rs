@@ -233,7 +233,7 @@ async fn prepare(
             .context("building the scheduler")?
             .recorded(tap);
     let recording_file = args.record.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    let kubectl = live::kubectl(&super::args::ConnectionArgs::default(), &target);
+    let kubectl = live::kubectl(&connection, &target);
     let setup = LiveSetup {
         engine,
         kinds,

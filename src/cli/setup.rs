@@ -1,5 +1,6 @@
 //! From manifests to a sandbox: read, admit, build.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use super::world::Life;
 use super::{Main, config, input, tell};
 use crate::api::manifest::{Loaded, Source, load};
 use crate::api::time::human_duration;
-use crate::api::{Duration, Str, Time};
+use crate::api::workloads::Living;
+use crate::api::{Duration, Object, Str, Time};
 use crate::config::SchedulerConfig;
 use crate::driver::desk::Desk;
 use crate::driver::extender::HttpTransport;
@@ -142,12 +144,15 @@ pub(super) fn assemble(
         bail!("there is no object in {}", names.join(", "));
     }
     let life = life(&mut loaded)?;
+    let lifeless = if life.is_none() { lifeless_note(&loaded) } else { None };
     let (mut api, report) = SandboxApi::from_manifests(loaded, &sources, start)?;
     if life.as_ref().is_some_and(|life| life.settings.has(Part::Nodes)) {
         api.begin_to_live();
     }
     prepare(&mut configuration, &mut api, &sources);
     let mut notes = report.notes();
+    notes.extend(lifeless);
+    notes.extend(lost_note(&api));
     notes.extend(configuration_notes(&configuration));
     let options = options(&configuration, args.seed, purpose);
     let header = Header::new(&configuration, &options, start, &name);
@@ -173,6 +178,41 @@ pub(super) fn assemble(
         simulator = simulator.with_controllers(controllers);
     }
     Ok(Setup { simulator, source: name, notes, recorder, desk })
+}
+
+/// Workloads that bring no pods into being, since nothing lives. Those of a cluster that was dumped have theirs.
+fn lifeless_note(loaded: &Loaded) -> Option<String> {
+    let has_owner =
+        |object: &Object| matches!(object, Object::Pod(pod) if pod.metadata.controller().is_some());
+    if loaded.objects.iter().any(has_owner) {
+        return None;
+    }
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for living in &loaded.living {
+        if let Living::Workload(workload) = living {
+            *kinds.entry(workload.kind().as_str()).or_default() += 1;
+        }
+    }
+    let kinds: Vec<String> = kinds.into_iter().map(|(kind, n)| format!("{kind} ({n})")).collect();
+    let told = format!("no pods are made for {}: they come into being with --world", kinds.join(", "));
+    (!kinds.is_empty()).then_some(told)
+}
+
+/// Pods on nodes that do not exist.
+fn lost_note(api: &SandboxApi) -> Option<String> {
+    /// So many are named.
+    const NAMED: usize = 3;
+    let objects = api.objects();
+    let lost: Vec<String> = objects
+        .pods
+        .values()
+        .filter(|pod| pod.is_assigned() && objects.node(&pod.spec.node_name).is_none())
+        .map(|pod| format!("{} on {}", pod.key(), pod.spec.node_name))
+        .collect();
+    let more = lost.len().checked_sub(NAMED).filter(|more| *more > 0);
+    let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
+    let named: Vec<&str> = lost.iter().take(NAMED).map(String::as_str).collect();
+    (!lost.is_empty()).then(|| format!("on nodes that do not exist: {}{more}", named.join(", ")))
 }
 
 /// What the scheduler is made with.

@@ -164,8 +164,8 @@ fn summary(simulator: &Simulator, before: &BTreeMap<NamespacedName, Arc<Pod>>) -
         .map(|(key, pod)| (key, pod.uid()))
         .collect();
     let pods_now = &simulator.api().objects().pods;
-    // In a cluster that lives others have been made meanwhile, and pods go for many reasons.
-    let lives = simulator.world_view().is_some();
+    // In a cluster that lives, or in a scenario, others have come meanwhile, and pods go for many reasons.
+    let lives = simulator.world_view().is_some() || simulator.scenario().is_some();
     if lives {
         let is_new = |(key, _): &(&NamespacedName, &Arc<Pod>)| !before.contains_key(*key);
         waited.extend(pods_now.iter().filter(is_new).map(|(key, pod)| (key, pod.uid())));

@@ -123,3 +123,21 @@ fn of_an_object_that_is_there_twice_the_last_counts_and_that_is_told() {
     assert_eq!(done.code, 0, "{done:?}");
     assert!(done.said.contains("document 3: Pod shop/huge was there before"), "{}", done.said);
 }
+
+#[test]
+fn what_does_nothing_without_a_living_cluster_is_said() {
+    let stage = Stage::with(&[(
+        "workloads.yaml",
+        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec: {selector: {matchLabels: {a: b}}, \
+         serviceName: db, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n---\n\
+         apiVersion: v1\nkind: Pod\nmetadata: {name: lost}\nspec: {nodeName: ghost, containers: [{name: c, image: i}]}\n",
+    )]);
+    let done = stage.run(&["run", "-f", "workloads.yaml"]);
+    assert!(
+        done.said.contains("no pods are made for StatefulSet (1): they come into being with --world"),
+        "{done:?}"
+    );
+    assert!(done.said.contains("on nodes that do not exist: default/lost on ghost"), "{done:?}");
+    let living = stage.run(&["run", "-f", "workloads.yaml", "--world"]);
+    assert!(!living.said.contains("no pods are made"), "{living:?}");
+}

@@ -144,7 +144,16 @@ fn configurations_are_compared_over_a_cluster_a_recording_and_a_scenario() {
     let scenario =
         stage.run(&["compare", "--configs", "default,pack.yaml", "--scenario", "noisy-batch", "-o", "json"]);
     assert_eq!(scenario.code, 0, "{scenario:?}");
-    assert!(parsed(&scenario.out)["configurations"][1]["waits"]["pods"].as_u64().unwrap() > 100);
+    let scenario = parsed(&scenario.out);
+    assert!(scenario["configurations"][1]["waits"]["pods"].as_u64().unwrap() > 100);
+    // `run` ends where the comparison does: when the time of the scenario is over.
+    let run = stage.run(&["run", "--scenario", "noisy-batch", "-o", "json"]);
+    let run = parsed(&run.out);
+    assert_eq!(run["simulatedMilliseconds"], 3_600_000);
+    let of = |field: &str| scenario["configurations"][0][field].as_u64().unwrap();
+    let pods = run["pods"].as_array().unwrap();
+    let n_bound = pods.iter().filter(|pod| pod["state"] == "bound").count() as u64;
+    assert_eq!((n_bound, pods.len() as u64 - n_bound), (of("placed"), of("pending")));
 }
 
 #[test]

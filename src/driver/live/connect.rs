@@ -147,7 +147,12 @@ pub async fn configure(connection: &Connection) -> Result<(Config, Target), Conn
     let (mut config, mut target) = match kubeconfig {
         Ok(kubeconfig) => from_kubeconfig(kubeconfig, &options, &place).await?,
         Err(error) if connection.kubeconfig.is_some() || connection.context.is_some() => {
-            return Err(ConnectError::Kubeconfig { place, error: words(&error) });
+            // The client library names the file a second time.
+            let error = match &error {
+                KubeconfigError::ReadConfig(error, _) => error.to_string(),
+                error => words(error),
+            };
+            return Err(ConnectError::Kubeconfig { place, error });
         }
         Err(error) => without_kubeconfig(connection, &error)?,
     };
