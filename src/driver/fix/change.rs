@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::patch::PatchOp;
 use crate::api::objects::{OwnerReference, Pod, Toleration};
 use crate::api::{NamespacedName, Object};
+use crate::driver::sandbox::changes::CONDITION_TAINTS;
 use crate::driver::session::Edit;
 
 /// The sorts of changes: a closed list.
@@ -228,20 +229,33 @@ pub fn commands(pod: &Pod, changes: &[Change], kubectl: &str) -> Vec<String> {
     lines
 }
 
+/// For how long pods stay on nodes that are not well, unless they or a cluster's flags say otherwise.
+const ADMITTED_SECONDS: i64 = 300;
+
 /// Whether it is one that the admission plugin DefaultTolerationSeconds gives to a pod: no template has it.
 fn is_of_admission(toleration: &Toleration) -> bool {
     let keys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
     keys.contains(&&*toleration.key)
         && toleration.effect == "NoExecute"
         && toleration.operator == "Exists"
-        && toleration.toleration_seconds.is_some()
+        && toleration.toleration_seconds == Some(ADMITTED_SECONDS)
+}
+
+/// Whether it is one that the DaemonSet controller gives to its pods (`AddOrUpdateDaemonPodTolerations`).
+fn is_of_daemon_sets(toleration: &Toleration) -> bool {
+    toleration.key.starts_with(CONDITION_TAINTS)
+        && toleration.operator == "Exists"
+        && toleration.toleration_seconds.is_none()
 }
 
 /// The operations of a pod as they are done to the template that it was made from. Where all tolerations of the pod
-/// come from admission, the template has no list to which others could be added.
+/// are given to it, the template has no list to which others could be added; what stands there in spite of that is given to
+/// the next pod again.
 fn of_template(pod: &Pod, ops: Vec<PatchOp>) -> Vec<PatchOp> {
     const BEHIND_OTHERS: &str = "/spec/tolerations/-";
-    if !pod.spec.tolerations.iter().all(is_of_admission) {
+    let is_of_daemon_set = pod.metadata.controller().is_some_and(|owner| owner.kind == "DaemonSet");
+    let is_given = |own: &Toleration| is_of_admission(own) || (is_of_daemon_set && is_of_daemon_sets(own));
+    if !pod.spec.tolerations.iter().all(is_given) {
         return ops;
     }
     let Some(at) = ops.iter().position(|op| op.path() == BEHIND_OTHERS) else { return ops };
