@@ -118,7 +118,7 @@ fn left_segments(cx: &ChromeCx<'_>) -> Vec<Segment> {
             (Mode::Operate, Some(_), _) => (0, " live ARMED ", Role::Armed),
             (Mode::Observe, None, Leadership::Waiting { .. }) => (0, "stands by", Role::Warning),
             (Mode::Observe, None, _) => (0, "observes only", Role::StatusBarValue),
-            (Mode::Observe, Some(_), _) => (6, "observes only", Role::StatusBarValue),
+            (Mode::Observe, Some(_), _) => (6, "live observes only", Role::StatusBarValue),
         };
         segments.insert(2, Segment { rank, line: Line::styled(word, style(role)) });
         if live.is_confirming {

@@ -9,11 +9,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize as _;
+
 use super::decode::{DecodeError, Decoder, describe};
 use super::error::Segment;
 use super::event::{Event, Events, Syntax, Token};
-use serde::Deserialize as _;
-
 use super::json::Json;
 use super::scalar::{Scalar, resolve};
 use super::tree::{Anchors, Builder, Node, Problem, Value, get, get_text, items};

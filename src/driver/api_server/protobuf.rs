@@ -3,8 +3,9 @@
 //! client-go's typed clients, kube-scheduler and `kubectl create` among them, write so by default. Which field has which
 //! number stands in `protobuf.schema`, made from the `generated.proto` files of Kubernetes v1.36. What is answered is
 //! always JSON, which such clients read as well. Zeros and falsehoods stay where they are written, since nobody can tell
-//! from the message whether they were meant; empty texts do not. `prost` would read the wire too, but into a type for each of
-//! the hundreds of messages, which would then have to be written as JSON by code of its own: a table and one reader are less.
+//! from the message whether they were meant; empty texts do not. `prost` would read the wire too, but into a type for each
+//! of the hundreds of messages, which would then have to be written as JSON by code of its own: a table and one reader are
+//! less.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

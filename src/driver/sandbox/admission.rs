@@ -1,7 +1,8 @@
 //! What an API server does to an object before a scheduler sees it.
 //!
 //! The defaults of `pkg/apis/core/v1/defaults.go` for the fields that a scheduler reads, and the Priority admission
-//! plugin. Of validation only that amounts are not negative; no RuntimeClass overhead, no merging of `matchLabelKeys` into selectors.
+//! plugin. Of validation only that amounts are not negative; no RuntimeClass overhead, no merging of `matchLabelKeys` into
+//! selectors.
 //! A pod with a `spec.priority` keeps it, as one from a dump must; the plugin itself would refuse a foreign value.
 
 use std::collections::BTreeMap;

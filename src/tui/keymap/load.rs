@@ -307,7 +307,7 @@ mod tests {
             [A::SelectNext, A::SelectPrevious, A::SelectFirst, A::SelectLast, A::ScrollLeft, A::ScrollRight];
         let keymap = preset(Preset::Arrows);
         for action in moves {
-            let keys = keymap.keys_for(action, &PANE);
+            let keys: Vec<String> = keymap.keys_for(action, &PANE).collect();
             assert!(!keys.is_empty(), "{action:?}");
             assert!(keys.iter().all(|key| key.len() > 1 && !key.contains(' ')), "{action:?}: {keys:?}");
         }
@@ -329,7 +329,7 @@ mod tests {
             with_overrides(built_in(), "keys.toml", "[[list]]\non = 'g'\nrun = 'select-first'\n").unwrap();
         let key = |text: &str| parse_chord(text).unwrap();
         assert_eq!(keymap.lookup(&PANE, &key("g")), Lookup::Action(Action::SelectFirst));
-        assert!(keymap.keys_for(Action::SelectLast, &PANE).iter().all(|keys| keys != "g e"));
+        assert!(keymap.keys_for(Action::SelectLast, &PANE).all(|keys| keys != "g e"));
     }
 
     #[test]

@@ -76,21 +76,17 @@ impl Keymap {
 
     /// The keys for an action where `contexts` count, the first bound first; keys that a more special context uses
     /// for something else are left out.
-    pub fn keys_for(&self, action: Action, contexts: &[Context]) -> Vec<String> {
-        self.keys_of(action, contexts).collect()
-    }
-
-    /// The first of them.
-    pub fn key_for(&self, action: Action, contexts: &[Context]) -> Option<String> {
-        self.keys_of(action, contexts).next()
-    }
-
-    fn keys_of(&self, action: Action, contexts: &[Context]) -> impl Iterator<Item = String> {
+    pub fn keys_for(&self, action: Action, contexts: &[Context]) -> impl Iterator<Item = String> {
         // Each frame asks for the keys of many actions, and whether a key is reached takes a look at all bindings.
         self.within(contexts)
             .filter(move |binding| binding.action == Some(action))
             .filter(move |binding| self.reaches(contexts, binding))
             .map(|binding| chord_to_string(&binding.keys))
+    }
+
+    /// The first of them.
+    pub fn key_for(&self, action: Action, contexts: &[Context]) -> Option<String> {
+        self.keys_for(action, contexts).next()
     }
 
     /// The bindings of these contexts, the most special context first.

@@ -33,6 +33,8 @@ use crate::tui::widgets::{frame, text};
 const PHASE_WIDTH: usize = 13;
 /// How wide the names of plugins are where there is room.
 const PLUGIN_WIDTH: usize = 18;
+/// What the pane's number takes of the frame, where it stands there.
+const NUMBER_WIDTH: usize = 4;
 /// How wide the pod's name may be in the title while the pane's width is not known, and at least.
 const POD_WIDTH: usize = 40;
 const POD_WIDTH_MIN: usize = 8;
@@ -140,12 +142,16 @@ impl Pane for CyclePane {
         };
         let pod = text::clean(&trace.pod_key().to_string()).into_owned();
         let pod = text::truncate(&pod, room, cx.glyphs).into_owned();
+        // The profile has what is left, if that is enough for it, the pane's number left aside.
+        let profile = trace.profile.to_string();
+        let with_profile = text::width(&pod) + text::width(&dot) + text::width(&profile);
+        let has_profile = self.area.width == 0 || with_profile <= room + NUMBER_WIDTH;
         let mut spans = vec![
             Span::raw(number),
             Span::styled(dot.clone(), muted),
             Span::styled(pod, cx.theme.style(Role::Name)),
         ];
-        for part in [priority, attempt, trace.profile.to_string()] {
+        for part in [priority, attempt].into_iter().chain(has_profile.then_some(profile)) {
             spans.push(Span::styled(dot.clone(), muted));
             spans.push(text::span(part, muted));
         }

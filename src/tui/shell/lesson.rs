@@ -161,8 +161,7 @@ impl Shell {
         let mut spans: Vec<Span<'static>> = Vec::new();
         let mut used = 0;
         for (action, label) in hints {
-            let keys = self.keys.keymap.keys_for(action, &[Context::Global]);
-            let Some(key) = keys.into_iter().next() else { continue };
+            let Some(key) = self.keys.keymap.key_for(action, &[Context::Global]) else { continue };
             let needed = text::width(&key) + text::width(label) + 3;
             if used + needed > usize::from(area.width) + 2 {
                 break;

@@ -68,8 +68,7 @@ pub(super) fn pod(page: &mut Page, key: &NamespacedName, cx: &Cx<'_>) {
     group(page, pod, view);
     if matches!(place, PodPlace::Unschedulable(_) | PodPlace::Backoff(_) | PodPlace::Active(..)) {
         let key = open_key(cx);
-        let fix =
-            cx.keymap.keys_for(Action::FindFix, &[Context::Details, Context::Global]).into_iter().next();
+        let fix = cx.keymap.key_for(Action::FindFix, &[Context::Details, Context::Global]);
         let fix = fix.map(|fix| format!("; {fix} finds what would let it run")).unwrap_or_default();
         page.text(format!("{key} asks every plugin about every node{fix}."), Role::Muted);
     }
