@@ -94,6 +94,8 @@
 //! 23. Asking what would be changes nothing, and no change changes nothing: `scheduler::outlook`. A scenario is a part of the
 //!     sandbox: taken back and done again it is the same, and it does what the same edits by hand do:
 //!     `scheduler::scenarios`.
+//! 24. What the scheduler wants done about a pod is done in that order, however long an answer takes:
+//!     `cluster::faults::what_is_said_of_a_pod_never_overtakes_its_bind`.
 
 // What is written against this library from outside can be part of it, too.
 extern crate self as schedscope;

@@ -167,6 +167,34 @@ fn after_410_the_kind_is_listed_anew_and_what_was_missed_counts() {
     world.end();
 }
 
+/// The scheduler says that a pod has no room, and before that is written there is room: the pod is bound, and what was
+/// said of it before does not come after that.
+#[test]
+fn what_is_said_of_a_pod_never_overtakes_its_bind() {
+    if is_skipped() {
+        return;
+    }
+    let mut world = World::new(&["n0"]);
+    let held = Duration::from_secs(2);
+    world.proxy.fault("PATCH", &["/pods/second/status"], Fault::Held(held), 1);
+    world.start();
+    world.pod("first", "3");
+    world.wait_bound("first");
+    wait_for("the bind is answered", PATIENCE, || world.binds("first").0 == 1);
+    world.pod("second", "3");
+    let said = || !world.proxy.exchanges("PATCH", "/pods/second/status").is_empty();
+    wait_for("there is no room", PATIENCE, || world.events("second", "FailedScheduling") > 0);
+    assert!(!said(), "what is said of it is held");
+    world.cluster.delete_pod("first");
+    world.wait_bound("second");
+    wait_for("what is said of it is written", PATIENCE, said);
+    let status = world.cluster.pod("second").unwrap()["status"].clone();
+    let conditions = status["conditions"].as_array().unwrap();
+    let scheduled = conditions.iter().find(|condition| condition["type"] == "PodScheduled").unwrap();
+    assert_eq!(scheduled["status"], "True", "{status}");
+    world.end();
+}
+
 #[test]
 fn slow_watches_make_no_node_too_full() {
     if is_skipped() {

@@ -12,6 +12,7 @@ pub mod elect;
 pub mod engine;
 pub mod events;
 mod feed;
+mod in_turn;
 pub mod informers;
 pub mod keeper;
 mod kept;

@@ -36,6 +36,7 @@ use crate::scheduler::input::{Command, Input};
 use super::connect::Target;
 use super::elect::{Elected, LeaseName};
 use super::engine::{Engine, Mode};
+use super::in_turn::InTurn;
 use super::informers::Report;
 use super::lease::{ElectionOptions, Watchdog};
 use super::others::Survey;
@@ -232,6 +233,7 @@ fn spawn_with(
         engine: setup.engine,
         target: setup.target,
         writer,
+        in_turn: InTurn::default(),
         transport: setup.transport,
         outcomes: outcome_sender,
         started,
@@ -335,6 +337,7 @@ pub(super) struct Live {
     pub(super) engine: Engine,
     target: Target,
     writer: Writer,
+    in_turn: InTurn,
     transport: Arc<dyn ExtenderTransport>,
     outcomes: UnboundedSender<Input>,
     pub(super) run_state: RunState,
@@ -542,7 +545,9 @@ impl Live {
             }
             let surroundings = self.surroundings(&effect);
             let writer = self.writer.clone();
+            let mut turn = self.in_turn.take(&effect.kind);
             self.runtime.spawn(async move {
+                turn.comes().await;
                 if let Some(input) = writer.carry_out(effect, surroundings, now()).await {
                     let _ = outcomes.send(input);
                 }

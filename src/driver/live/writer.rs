@@ -1,8 +1,8 @@
 //! Does the scheduler's deeds in the cluster.
 //!
-//! Requests go through a limiter (`clientConnection.qps` and `burst`), those for Events through another. Each waits as long as the server asks for
-//! after 429, and is tried again where kube-scheduler does that. Nothing here is called while the scheduler only
-//! observes.
+//! Requests go through a limiter (`clientConnection.qps` and `burst`), those for Events through another. Each waits as
+//! long as the server asks for after 429, and is tried again where kube-scheduler does that. Nothing here is called while
+//! the scheduler only observes.
 
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
